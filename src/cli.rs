@@ -1,0 +1,201 @@
+//! The command line as clap sees it: text to [`Args`]. What the text means is decided in [`config`](crate::config).
+
+use std::path::PathBuf;
+
+use clap::{Args as ClapArgs, Parser, Subcommand};
+
+/// Everything that can be typed.
+#[derive(Debug, Parser)]
+#[command(name = "fragscan", version, about, max_term_width = 100)]
+#[command(
+    long_about = "fragscan asks game servers what they are, many thousands at a time, and writes down what they \
+    say: one row a server, and an account of every target and every datagram."
+)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The subcommands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Ask many servers and write one row for each
+    Scan(ScanArgs),
+    /// Run simulated servers on loopback, until Ctrl-C
+    Farm(FarmArgs),
+    /// Print the columns of the output: name, type, unit, meaning
+    Fields,
+}
+
+/// `fragscan scan`.
+#[derive(Debug, ClapArgs)]
+#[command(after_help = SCAN_EXAMPLES)]
+pub struct ScanArgs {
+    /// Whom to ask: [PROTOCOL://]HOST[:PORT[-PORT][,PORT…]]; HOST is an IPv4 or [IPv6] address, a range a-b or a CIDR
+    /// block; farm:N is N simulated servers
+    #[arg(value_name = "TARGET")]
+    pub targets: Vec<String>,
+
+    /// Read targets from FILE, one a line (`-` is standard input); may be repeated
+    #[arg(short, long, value_name = "FILE", help_heading = "Targets")]
+    pub input: Vec<PathBuf>,
+
+    /// Ports of targets that name none, as in 27015-27030,28000 [default: the protocol's]
+    #[arg(short, long, value_name = "PORTS", help_heading = "Targets")]
+    pub ports: Option<String>,
+
+    /// Protocol of targets that name none
+    #[arg(long, value_name = "NAME", default_value = "a2s", help_heading = "Targets")]
+    pub protocol: String,
+
+    /// Leave out TARGET (an address, range or block, with or without ports); may be repeated
+    #[arg(long, value_name = "TARGET", help_heading = "Targets")]
+    pub exclude: Vec<String>,
+
+    /// Leave out what FILE lists; may be repeated
+    #[arg(
+        long,
+        value_name = "FILE",
+        help_heading = "Targets",
+        visible_alias = "blocklist-file",
+        alias = "excludefile",
+        short_alias = 'b'
+    )]
+    pub exclude_file: Vec<PathBuf>,
+
+    /// Ask private addresses from files too, not only those typed as arguments
+    #[arg(long, help_heading = "Targets")]
+    pub include_private: bool,
+
+    /// Order in which targets are asked: shuffled or input
+    #[arg(long, value_name = "ORDER", default_value = "shuffled", help_heading = "Targets")]
+    pub order: String,
+
+    /// Seed of the order, to repeat it [default: from the clock, and printed]
+    #[arg(long, value_name = "N", help_heading = "Targets")]
+    pub seed: Option<u64>,
+
+    /// Refuse to start if a line of the input cannot be read
+    #[arg(long, help_heading = "Targets")]
+    pub strict: bool,
+
+    /// Most datagrams a second, as in 2000, 50k or max [default: 2000; max if every target is on loopback]
+    #[arg(short, long, value_name = "RATE", help_heading = "Pace")]
+    pub rate: Option<String>,
+
+    /// Most bits a second with IP and UDP headers, as in 5M or max [default: max]
+    #[arg(short = 'B', long, value_name = "RATE", help_heading = "Pace")]
+    pub bandwidth: Option<String>,
+
+    /// Most datagrams a second to one address after a burst of three, or max [default: 3; max if every target is on
+    /// loopback]
+    #[arg(long, value_name = "RATE", help_heading = "Pace")]
+    pub host_rate: Option<String>,
+
+    /// Wait for the answer to a first try; doubles with each retry
+    #[arg(long, value_name = "TIME", default_value = "1s", help_heading = "Pace")]
+    pub timeout: String,
+
+    /// Further tries of each step after silence
+    #[arg(long, value_name = "N", default_value_t = 2, help_heading = "Pace")]
+    pub retries: u32,
+
+    /// Longest time for one target, however it answers
+    #[arg(long, value_name = "TIME", default_value = "10s", help_heading = "Pace")]
+    pub target_timeout: String,
+
+    /// Most targets in flight
+    #[arg(long, value_name = "N", default_value_t = 10_000, help_heading = "Pace")]
+    pub window: usize,
+
+    /// Write rows to FILE, in the format of its extension; may be repeated [default: CSV to standard output]
+    #[arg(short, long, value_name = "FILE", help_heading = "Output", alias = "output-file")]
+    pub output: Vec<PathBuf>,
+
+    /// Format of outputs without a known extension: csv or ndjson
+    #[arg(short, long, value_name = "FORMAT", help_heading = "Output")]
+    pub format: Option<String>,
+
+    /// Write the run's metadata to FILE too [always: OUTPUT.meta.json beside each output file]
+    #[arg(long, value_name = "FILE", help_heading = "Output", alias = "metadata-file")]
+    pub metadata: Option<PathBuf>,
+
+    /// Print no summary
+    #[arg(short, long, help_heading = "Output")]
+    pub quiet: bool,
+}
+
+/// `fragscan farm`.
+#[derive(Debug, ClapArgs)]
+pub struct FarmArgs {
+    /// Number of servers; server i is at 127.0.0.2 + i
+    #[arg(long, value_name = "N", default_value_t = 10_000)]
+    pub servers: u32,
+
+    /// Port of all of them
+    #[arg(long, value_name = "PORT", default_value_t = 27_015)]
+    pub port: u16,
+
+    /// Seed of everything random
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
+
+    /// Servers that ask for a challenge
+    #[arg(long, value_name = "SHARE", default_value = "80%", help_heading = "Servers")]
+    pub challenge: String,
+
+    /// Servers that never answer
+    #[arg(long, value_name = "SHARE", default_value = "0%", help_heading = "Servers")]
+    pub silent: String,
+
+    /// Servers whose port is closed (see --list)
+    #[arg(long, value_name = "SHARE", default_value = "0%", help_heading = "Servers")]
+    pub refused: String,
+
+    /// Servers that have banned everybody
+    #[arg(long, value_name = "SHARE", default_value = "0%", help_heading = "Servers")]
+    pub banned: String,
+
+    /// Servers that answer with bytes that mean nothing
+    #[arg(long, value_name = "SHARE", default_value = "0%", help_heading = "Servers")]
+    pub malformed: String,
+
+    /// Datagrams that are lost, in each direction
+    #[arg(long, value_name = "SHARE", default_value = "0%", help_heading = "Link")]
+    pub loss: String,
+
+    /// Time that a datagram takes, in each direction
+    #[arg(long, value_name = "TIME", default_value = "0s", help_heading = "Link")]
+    pub delay: String,
+
+    /// Datagrams that arrive twice, in each direction
+    #[arg(long, value_name = "SHARE", default_value = "0%", help_heading = "Link")]
+    pub duplicate: String,
+
+    /// Datagrams that are overtaken by later ones, in each direction
+    #[arg(long, value_name = "SHARE", default_value = "0%", help_heading = "Link")]
+    pub reorder: String,
+
+    /// Write the servers' addresses to FILE, one a line (`-` is standard output)
+    #[arg(long, value_name = "FILE")]
+    pub list: Option<PathBuf>,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  fragscan scan farm:10000 -o servers.csv           ten thousand simulated servers on this machine
+  fragscan scan -i servers.txt -o servers.csv       every address in a file
+  fragscan fields                                   what the columns mean
+
+Exit codes: 0 done, 2 usage, 3 stopped early, 4 output could not be written, 1 anything else";
+
+const SCAN_EXAMPLES: &str = "\
+Examples:
+  fragscan scan farm:10000 -o servers.csv           ten thousand simulated servers on this machine
+  fragscan scan 192.0.2.10 192.0.2.20:27016         two servers, rows to standard output
+  fragscan scan 198.51.100.0/24 -p 27015-27020 -o lan.csv -o lan.ndjson
+  fragscan scan -i servers.txt --rate 500 --exclude-file optout.txt -o servers.csv
+
+A row is written for every target that was asked, whether or not it answered; see `fragscan fields`.";

@@ -1,0 +1,201 @@
+//! `fragscan scan`: ask many servers, write one row for each, and account for all of them.
+
+use std::env;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use crossbeam_channel::bounded;
+
+use super::summary::Summary;
+use crate::cli::ScanArgs;
+use crate::config::{self, Output, Prepared, ScanConfig};
+use crate::engine::Engine;
+use crate::error::{Error, STOPPED};
+use crate::farm::FarmSettings;
+use crate::farm::serve::{self, Serving};
+use crate::ledger::{Input, Ledger};
+use crate::net::batch::Portable;
+use crate::net::driver::{Driver, Handover, Outcome, Stop, read_clocks};
+use crate::output::metadata::{self, Metadata, OutputDigest, SettingsInForce, rfc3339};
+use crate::output::writer::{self, Report};
+use crate::output::{Assembler, Destination, Epoch, OutputError, Sink};
+use crate::record::Status;
+use crate::target::{Order, Reason, Tally};
+
+/// Scans what was typed.
+pub(super) fn run(args: ScanArgs) -> Result<ExitCode, Error> {
+    let (instant, unix_us) = read_clocks();
+    let epoch = Epoch { instant, unix_us };
+    let config = config::scan(args, unix_us.unsigned_abs())?;
+    complain(&config);
+    let farm = config.farm.map(start_farm).transpose()?;
+    let sinks = config.outputs.iter().map(open).collect::<Result<Vec<_>, _>>()?;
+    let about = About::new(&config, epoch);
+    let prepared = config.prepare(farm.as_ref().map(Serving::farm))?;
+    let in_force = SettingsInForce::new(&prepared.settings, IO);
+    let tally = prepared.tally;
+    let (outcome, report) = scan(prepared, sinks, epoch)?;
+    drop(farm);
+    about.finish(tally, in_force, outcome, report)
+}
+
+/// Runs the loop on this thread and the writer on another, until both are done.
+fn scan(prepared: Prepared, sinks: Vec<Sink>, epoch: Epoch) -> Result<(Outcome, Report), Error> {
+    let Prepared { targets, settings, plans, origins, .. } = prepared;
+    let (ipv4, ipv6) = (targets.has_ipv4(), targets.has_ipv6());
+    let engine = Engine::new(settings, plans.clone(), Box::new(targets), epoch.instant);
+    let (batches, to_write) = bounded(BATCHES);
+    let (to_return, returned) = bounded(BATCHES);
+    let driver = Driver::new(engine, ipv4, ipv6, Box::new(Portable::new()), Handover { batches, returned })?;
+    let halt = driver.halt();
+    let assembler = Assembler { plans, origins, settings, epoch };
+    let writer = writer::spawn(assembler, sinks, to_write, to_return, move || halt.stop());
+    // The driver closes the channel when it returns, whether well or not, and the writer ends when that is empty.
+    let outcome = driver.run();
+    let report = writer.join().map_err(|_| Error::Bug("the writer thread panicked"))?;
+    Ok((outcome?, report))
+}
+
+/// What is known about a run before it starts, for the account at its end.
+struct About {
+    epoch: Epoch,
+    arguments: Vec<String>,
+    seed: u64,
+    order: &'static str,
+    digests: Vec<config::InputDigest>,
+    metadata: Option<PathBuf>,
+    quiet: bool,
+}
+
+impl About {
+    fn new(config: &ScanConfig, epoch: Epoch) -> Self {
+        Self {
+            epoch,
+            arguments: env::args_os().map(|argument| argument.to_string_lossy().into_owned()).collect(),
+            seed: config.seed,
+            order: if config.order == Order::Input { "input" } else { "shuffled" },
+            digests: config.digests.clone(),
+            metadata: config.metadata.clone(),
+            quiet: config.quiet,
+        }
+    }
+
+    /// Completes the outputs, writes metadata and summary, and says how the run ended.
+    fn finish(
+        self,
+        tally: Tally,
+        settings: SettingsInForce,
+        outcome: Outcome,
+        mut report: Report,
+    ) -> Result<ExitCode, Error> {
+        let (now, _) = read_clocks();
+        let finished_us = self.epoch.unix_us(now);
+        let ledger = ledger(tally, &outcome, &report);
+        let unfinished = ledger.input.not_started + ledger.rows.status.of(Status::Aborted);
+        let early = outcome.stop.filter(|_| unfinished > 0);
+        let failed = report.error.take();
+        let complete = early.is_none() && failed.is_none();
+        if complete {
+            report.sinks.iter_mut().try_for_each(Sink::commit)?;
+        }
+        let metadata = Metadata {
+            program: metadata::PROGRAM,
+            schema: metadata::SCHEMA_VERSION,
+            arguments: self.arguments,
+            started_at: rfc3339(self.epoch.unix_us),
+            finished_at: rfc3339(finished_us),
+            seconds: (finished_us - self.epoch.unix_us) as f64 / 1e6,
+            stop: describe_stop(early, report.closed),
+            seed: self.seed,
+            order: self.order,
+            inputs: self.digests,
+            settings,
+            sockets: outcome.granted,
+            outputs: report.sinks.iter().map(digest).collect(),
+            ledger,
+            rtt_ms: report.latency,
+        };
+        let beside = report.sinks.iter().filter_map(|sink| sink.destination().path()).map(metadata::beside);
+        let written = beside.chain(self.metadata).try_for_each(|path| metadata::write(&metadata, &path));
+        if !self.quiet {
+            let summary = Summary { metadata: &metadata, sinks: &report.sinks, complete };
+            eprint!("{summary}");
+        }
+        let imbalances = metadata.ledger.check();
+        if !imbalances.is_empty() {
+            let all: Vec<_> = imbalances.iter().map(ToString::to_string).collect();
+            return Err(Error::Ledger(all.join("; ")));
+        }
+        if let Some(error) = failed {
+            return Err(Error::OutputLost { error, safe: what_is_safe(&report.sinks) });
+        }
+        written?;
+        Ok(if early.is_some() && !report.closed { ExitCode::from(STOPPED) } else { ExitCode::SUCCESS })
+    }
+}
+
+fn ledger(tally: Tally, outcome: &Outcome, report: &Report) -> Ledger {
+    Ledger {
+        input: Input {
+            read: tally.read,
+            invalid: tally.invalid,
+            duplicate: tally.duplicate,
+            excluded_reserved: tally.excluded[Reason::Reserved],
+            excluded_private: tally.excluded[Reason::Private],
+            excluded_listed: tally.excluded[Reason::Listed],
+            not_started: outcome.snapshot.not_started,
+        },
+        targets: outcome.snapshot.targets,
+        datagrams: outcome.snapshot.datagrams,
+        rows: report.rows.clone(),
+    }
+}
+
+fn complain(config: &ScanConfig) {
+    for complaint in &config.complaints {
+        eprintln!("{complaint}");
+    }
+    let more = config.bad_lines - config.complaints.len() as u64;
+    if more > 0 {
+        eprintln!("{more} more lines cannot be read");
+    }
+}
+
+/// Starts simulated servers, on the usual port if it is free.
+fn start_farm(settings: FarmSettings) -> Result<Serving, Error> {
+    Ok(serve::start(settings, Some(FARM_PORT)).or_else(|_| serve::start(settings, None))?)
+}
+
+fn open(output: &Output) -> Result<Sink, OutputError> {
+    let destination = output.path.as_ref().map_or_else(|| Ok(Destination::stdout()), |path| Destination::file(path))?;
+    Ok(Sink::new(output.format.writer(), destination))
+}
+
+fn digest(sink: &Sink) -> OutputDigest {
+    let destination = sink.destination();
+    OutputDigest { name: destination.name().into(), rows: sink.written(), sha256: destination.sha256() }
+}
+
+fn describe_stop(early: Option<Stop>, closed: bool) -> String {
+    match early {
+        _ if closed => "the reader of the output closed it".into(),
+        None => "done".into(),
+        Some(Stop::Output) => "the output could not be written".into(),
+        Some(Stop::Signal(number)) => {
+            format!("signal {}", signal_hook::low_level::signal_name(number).unwrap_or("unknown"))
+        }
+    }
+}
+
+fn what_is_safe(sinks: &[Sink]) -> String {
+    let all: Vec<_> = sinks
+        .iter()
+        .map(|sink| format!("{} rows are safe in {}", sink.written(), sink.destination().place()))
+        .collect();
+    all.join(", ")
+}
+
+const IO: &str = "portable";
+const FARM_PORT: u16 = 27_015;
+/// Batches on their way to the writer: with 64 KiB each, enough for a disk that pauses, and bounded.
+const BATCHES: usize = 64;

@@ -1,0 +1,231 @@
+//! Targets from arguments and files into one set.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{self, BufReader, Read};
+use std::path::Path;
+use std::sync::Arc;
+
+use serde::Serialize;
+use sha2::{Digest, Sha256};
+
+use super::farm::farm_target;
+use crate::engine::Plan;
+use crate::error::Error;
+use crate::farm::{Farm, FarmSettings};
+use crate::protocol::{self, AnyProtocol};
+use crate::target::lines::Lines;
+use crate::target::{Hosts, IpRange, Origin, Ports, TargetSetBuilder, TargetSpec};
+
+/// Collects targets, the plans they follow and who named them.
+pub(super) struct Inputs {
+    pub builder: TargetSetBuilder,
+    pub plans: Vec<Plan>,
+    pub origins: Vec<Origin>,
+    pub farm: Option<FarmSettings>,
+    pub digests: Vec<InputDigest>,
+    /// Lines that could not be read, the first few of them.
+    pub complaints: Vec<String>,
+    pub bad_lines: u64,
+    default: AnyProtocol,
+    ports: Option<Ports>,
+    farm_origin: u32,
+    plan_numbers: HashMap<&'static str, u16>,
+}
+
+/// What a file held when it was read.
+#[derive(Debug, Clone, Serialize)]
+pub struct InputDigest {
+    /// The file.
+    pub name: String,
+    /// SHA-256 of its bytes, in hex.
+    pub sha256: String,
+}
+
+impl Inputs {
+    pub(super) fn new(include_private: bool, default: AnyProtocol, ports: Option<Ports>) -> Self {
+        Self {
+            builder: TargetSetBuilder::new(include_private),
+            plans: Vec::new(),
+            origins: Vec::new(),
+            farm: None,
+            digests: Vec::new(),
+            complaints: Vec::new(),
+            bad_lines: 0,
+            default,
+            ports,
+            farm_origin: 0,
+            plan_numbers: HashMap::new(),
+        }
+    }
+
+    /// Adds a target that was typed as an argument; one that cannot be read is a usage error.
+    pub(super) fn argument(&mut self, text: &str) -> Result<(), Error> {
+        let spec = TargetSpec::parse(text).map_err(|reason| Error::usage(format!("target {text:?}: {reason}")))?;
+        self.add(&spec, text, None).map_err(|reason| Error::usage(format!("target {text:?}: {reason}")))
+    }
+
+    /// Adds the targets of a file; `-` is standard input. Lines that cannot be read are counted and noted.
+    pub(super) fn file(&mut self, path: &Path) -> Result<(), Error> {
+        let name = path.display().to_string();
+        // One origin serves every line that is a single address.
+        let source: Arc<str> = name.as_str().into();
+        self.origins.push(Origin { text: None, source: Some(Arc::clone(&source)) });
+        let plain = (self.origins.len() - 1) as u32;
+        let digest = each_line(path, |number, line| {
+            let result = line.and_then(|text| {
+                let spec = TargetSpec::parse(text).map_err(|reason| reason.to_string())?;
+                self.add(&spec, text, Some((&source, plain)))
+            });
+            if let Err(reason) = result {
+                self.builder.invalid();
+                self.bad_lines += 1;
+                if self.complaints.len() < MOST_COMPLAINTS {
+                    self.complaints.push(format!("{name}:{number}: {reason}"));
+                }
+            }
+            Ok(())
+        })?;
+        self.digests.push(InputDigest { name, sha256: digest });
+        Ok(())
+    }
+
+    /// Leaves out what `text` names.
+    pub(super) fn exclude(&mut self, text: &str) -> Result<(), String> {
+        let spec = TargetSpec::parse_exclusion(text).map_err(|reason| reason.to_string())?;
+        match spec.hosts {
+            Hosts::Range(range) => self.builder.exclude(range, spec.ports.as_ref()),
+            Hosts::Name(name) => {
+                return Err(format!("{name:?} is a name: write addresses, ranges or blocks to leave out"));
+            }
+            Hosts::Farm { .. } => return Err("simulated servers cannot be left out".into()),
+        }
+        Ok(())
+    }
+
+    /// Leaves out what the lines of a file name. A line that cannot be read is an error: what was meant to be left out
+    /// must not be asked.
+    pub(super) fn exclude_file(&mut self, path: &Path) -> Result<(), Error> {
+        let name = path.display().to_string();
+        let digest = each_line(path, |number, line| {
+            line.and_then(|text| self.exclude(text))
+                .map_err(|reason| Error::usage(format!("{name}:{number}: {reason}")))
+        })?;
+        self.digests.push(InputDigest { name, sha256: digest });
+        Ok(())
+    }
+
+    /// Adds the servers of a farm, now that its port is known.
+    pub(super) fn add_farm(&mut self, farm: &Farm) {
+        let plan = self.plan(self.default);
+        // Neighbours on the same port are one range.
+        let mut first = 0;
+        for index in 1..=farm.len() {
+            let port = farm.address(first).port();
+            if index == farm.len() || farm.address(index).port() != port {
+                let (from, to) = (farm.address(first).ip(), farm.address(index - 1).ip());
+                if let Some(range) = IpRange::new(from, to) {
+                    self.builder.add(range, &Ports::one(port), plan, self.farm_origin, true);
+                }
+                first = index;
+            }
+        }
+    }
+
+    /// Adds one target; `file` is the file's name and the origin of its single addresses.
+    fn add(&mut self, spec: &TargetSpec<'_>, text: &str, file: Option<(&Arc<str>, u32)>) -> Result<(), String> {
+        let protocol = match spec.scheme {
+            None => self.default,
+            Some(name) => protocol::by_name(name).ok_or_else(|| unknown_protocol(name))?,
+        };
+        let range = match spec.hosts {
+            Hosts::Range(range) => range,
+            Hosts::Name(name) => {
+                return Err(format!(
+                    "{name:?} is a name: write an IPv4 address, an [IPv6] address, a range or a block"
+                ));
+            }
+            Hosts::Farm { .. } if file.is_some() => return Err("simulated servers are for the command line".into()),
+            Hosts::Farm { .. } if self.farm.is_some() => return Err("one farm is enough for a scan".into()),
+            Hosts::Farm { servers, parameters } => {
+                self.farm = Some(farm_target(servers, parameters).map_err(|error| error.to_string())?);
+                self.farm_origin = self.origin(text, None);
+                return Ok(());
+            }
+        };
+        let ports = match spec.ports.as_ref().or(self.ports.as_ref()) {
+            Some(ports) => ports.clone(),
+            None => Ports::one(protocol.spec().default_port),
+        };
+        let origin = match file {
+            Some((_, plain)) if range.is_single() && ports.len() == 1 => plain,
+            _ if range.is_single() && ports.len() == 1 => self.argument_origin(),
+            _ => self.origin(text, file.map(|(source, _)| Arc::clone(source))),
+        };
+        let plan = self.plan(protocol);
+        self.builder.add(range, &ports, plan, origin, file.is_none());
+        Ok(())
+    }
+
+    fn origin(&mut self, text: &str, source: Option<Arc<str>>) -> u32 {
+        self.origins.push(Origin { text: Some(text.into()), source });
+        (self.origins.len() - 1) as u32
+    }
+
+    /// The origin of arguments that are single addresses.
+    fn argument_origin(&mut self) -> u32 {
+        let plain = Origin::default();
+        let found = self.origins.iter().position(|origin| *origin == plain);
+        found.unwrap_or_else(|| {
+            self.origins.push(plain);
+            self.origins.len() - 1
+        }) as u32
+    }
+
+    fn plan(&mut self, protocol: AnyProtocol) -> u16 {
+        *self.plan_numbers.entry(protocol.spec().name).or_insert_with(|| {
+            self.plans.push(Plan::of(protocol));
+            (self.plans.len() - 1) as u16
+        })
+    }
+}
+
+/// What to say when there is no protocol `name`.
+pub(super) fn unknown_protocol(name: &str) -> String {
+    let known: Vec<_> = protocol::all().map(|protocol| protocol.spec().name).collect();
+    format!("there is no protocol {name:?}: known are {}", known.join(", "))
+}
+
+/// Calls `take` with every line of a file that says something, and returns the SHA-256 of the whole file.
+fn each_line(
+    path: &Path,
+    mut take: impl FnMut(u64, Result<&str, String>) -> Result<(), Error>,
+) -> Result<String, Error> {
+    let failed = |source| Error::Input { name: path.display().to_string(), source };
+    let reader: Box<dyn Read> =
+        if path == Path::new("-") { Box::new(io::stdin()) } else { Box::new(File::open(path).map_err(failed)?) };
+    let mut digest = Sha256::new();
+    let mut lines = Lines::new(BufReader::with_capacity(64 << 10, Digested { reader, digest: &mut digest }));
+    while let Some((number, line)) = lines.next_line().map_err(failed)? {
+        take(number, line.map_err(|reason| reason.to_string()))?;
+    }
+    drop(lines);
+    Ok(format!("{:x}", digest.finalize()))
+}
+
+/// A reader that digests what it reads.
+struct Digested<'a> {
+    reader: Box<dyn Read>,
+    digest: &'a mut Sha256,
+}
+
+impl Read for Digested<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let size = self.reader.read(buffer)?;
+        self.digest.update(&buffer[..size]);
+        Ok(size)
+    }
+}
+
+/// Lines that cannot be read are shown up to this many.
+const MOST_COMPLAINTS: usize = 20;

@@ -1,0 +1,10 @@
+//! From what was typed to what is meant: arguments become settings that need no further checks.
+
+mod farm;
+mod input;
+mod scan;
+mod value;
+
+pub use farm::{FarmConfig, farm};
+pub use input::InputDigest;
+pub use scan::{Output, Prepared, ScanConfig, scan};

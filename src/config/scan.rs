@@ -1,0 +1,241 @@
+//! The arguments of `fragscan scan`, checked, with every input read.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::input::{InputDigest, Inputs, unknown_protocol};
+use super::value;
+use crate::cli::ScanArgs;
+use crate::engine::{Plan, Rate, Settings};
+use crate::error::Error;
+use crate::farm::{Farm, FarmSettings};
+use crate::output::Format;
+use crate::protocol;
+use crate::record::{Query, QuerySet};
+use crate::rng::AddressHasher;
+use crate::target::{Order, Origin, Ports, Tally, TargetSet};
+
+/// What a scan does.
+pub struct ScanConfig {
+    /// Simulated servers to start first.
+    pub farm: Option<FarmSettings>,
+    /// Where rows go.
+    pub outputs: Vec<Output>,
+    /// Where metadata goes, besides the files next to the outputs.
+    pub metadata: Option<PathBuf>,
+    /// No summary.
+    pub quiet: bool,
+    /// Lines of the input that could not be read, the first few of them.
+    pub complaints: Vec<String>,
+    /// How many could not be read.
+    pub bad_lines: u64,
+    /// Seed of the order and of everything keyed.
+    pub seed: u64,
+    /// The order.
+    pub order: Order,
+    /// What the input files held.
+    pub digests: Vec<InputDigest>,
+    inputs: Inputs,
+    limits: Limits,
+}
+
+/// One output.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Output {
+    /// The file; `None` is standard output.
+    pub path: Option<PathBuf>,
+    /// What is written to it.
+    pub format: Format,
+}
+
+/// A scan whose targets are known.
+pub struct Prepared {
+    /// The targets.
+    pub targets: TargetSet,
+    /// What became of the input.
+    pub tally: Tally,
+    /// Settings of the engine.
+    pub settings: Settings,
+    /// Plans of the targets.
+    pub plans: Arc<[Plan]>,
+    /// Origins of the targets.
+    pub origins: Arc<[Origin]>,
+}
+
+/// Limits as they were typed: what is absent depends on the targets.
+struct Limits {
+    rate: Option<Option<u64>>,
+    bandwidth: Option<u64>,
+    host_rate: Option<Option<u64>>,
+    timeout: Duration,
+    budget: Duration,
+    retries: u32,
+    window: usize,
+}
+
+/// Reads the arguments of `fragscan scan` and all of its input; `random` is the seed if none was typed.
+pub fn scan(args: ScanArgs, random: u64) -> Result<ScanConfig, Error> {
+    let limits = limits(&args)?;
+    let order = match args.order.as_str() {
+        "shuffled" => Order::Shuffled,
+        "input" => Order::Input,
+        other => return Err(Error::usage(format!("--order: {other:?} is no order: write shuffled or input"))),
+    };
+    let outputs = outputs(&args.output, args.format.as_deref())?;
+    let mut inputs = inputs(&args)?;
+    if args.strict && inputs.bad_lines > 0 {
+        let first = inputs.complaints.first().map_or("", String::as_str);
+        let more = inputs.bad_lines - 1;
+        let others = if more > 0 { format!(", and {more} more lines cannot be read") } else { String::new() };
+        return Err(Error::usage(format!("{first}{others}; nothing was sent, because of --strict")));
+    }
+    Ok(ScanConfig {
+        farm: inputs.farm,
+        outputs,
+        metadata: args.metadata,
+        quiet: args.quiet,
+        complaints: std::mem::take(&mut inputs.complaints),
+        bad_lines: inputs.bad_lines,
+        seed: args.seed.unwrap_or(random),
+        order,
+        digests: std::mem::take(&mut inputs.digests),
+        inputs,
+        limits,
+    })
+}
+
+impl ScanConfig {
+    /// Makes the set of targets, with those of the farm that was started in the meantime.
+    pub fn prepare(mut self, farm: Option<&Farm>) -> Result<Prepared, Error> {
+        if let Some(farm) = farm {
+            self.inputs.add_farm(farm);
+        }
+        let (targets, tally) =
+            self.inputs.builder.build(self.order, self.seed).map_err(|reason| Error::usage(reason.to_string()))?;
+        let settings = self.limits.settings(targets.all_loopback(), self.seed);
+        Ok(Prepared { targets, tally, settings, plans: self.inputs.plans.into(), origins: self.inputs.origins.into() })
+    }
+}
+
+impl Limits {
+    /// Scans of nothing but loopback bother nobody, and run as fast as they can unless told otherwise.
+    fn settings(&self, all_loopback: bool, seed: u64) -> Settings {
+        let or = |typed: Option<Option<u64>>, polite| typed.unwrap_or(if all_loopback { None } else { Some(polite) });
+        let packets = or(self.rate, DEFAULT_RATE).map(|rate| u32::try_from(rate).unwrap_or(u32::MAX));
+        let host_rate = or(self.host_rate, DEFAULT_HOST_RATE);
+        Settings {
+            timeout: self.timeout,
+            retries: self.retries,
+            budget: self.budget,
+            window: self.window,
+            rate: Rate { packets, bits: self.bandwidth },
+            host_gap: host_rate.map_or(Duration::ZERO, |rate| Duration::from_secs(1).div_f64(rate as f64)),
+            queries: QuerySet::of(Query::Info),
+            key: AddressHasher::new(seed),
+        }
+    }
+}
+
+fn limits(args: &ScanArgs) -> Result<Limits, Error> {
+    let rate = |flag, text: Option<&str>| text.map(|text| value::rate(flag, text)).transpose();
+    let limits = Limits {
+        rate: rate("--rate", args.rate.as_deref())?,
+        bandwidth: rate("--bandwidth", args.bandwidth.as_deref())?.flatten(),
+        host_rate: rate("--host-rate", args.host_rate.as_deref())?,
+        timeout: value::time("--timeout", &args.timeout)?,
+        budget: value::time("--target-timeout", &args.target_timeout)?,
+        retries: args.retries,
+        window: args.window,
+    };
+    if limits.timeout.is_zero() || limits.budget.is_zero() {
+        return Err(Error::usage("--timeout and --target-timeout: write more than nothing, as in 1s"));
+    }
+    if !(1..=MOST_IN_FLIGHT).contains(&limits.window) {
+        return Err(Error::usage(format!("--window: {} is not in 1 to {MOST_IN_FLIGHT}", limits.window)));
+    }
+    if limits.retries > MOST_RETRIES {
+        return Err(Error::usage(format!("--retries: {} is not in 0 to {MOST_RETRIES}", limits.retries)));
+    }
+    Ok(limits)
+}
+
+fn inputs(args: &ScanArgs) -> Result<Inputs, Error> {
+    if args.targets.is_empty() && args.input.is_empty() {
+        return Err(Error::usage(
+            "there is nothing to scan: name targets, or a file of them with --input (try farm:1000 for simulated ones)",
+        ));
+    }
+    let protocol = protocol::by_name(&args.protocol)
+        .ok_or_else(|| Error::usage(format!("--protocol: {}", unknown_protocol(&args.protocol))))?;
+    let ports = args.ports.as_deref().map(|text| value::parse::<Ports>("--ports", text)).transpose()?;
+    let mut inputs = Inputs::new(args.include_private, protocol, ports);
+    for text in &args.exclude {
+        inputs.exclude(text).map_err(|reason| Error::usage(format!("--exclude {text:?}: {reason}")))?;
+    }
+    for path in &args.exclude_file {
+        inputs.exclude_file(path)?;
+    }
+    for text in &args.targets {
+        inputs.argument(text)?;
+    }
+    for path in &args.input {
+        inputs.file(path)?;
+    }
+    Ok(inputs)
+}
+
+fn outputs(paths: &[PathBuf], format: Option<&str>) -> Result<Vec<Output>, Error> {
+    let typed = match format {
+        None => None,
+        Some(word) => Some(
+            word.parse::<Format>()
+                .map_err(|()| Error::usage(format!("--format: {word:?} is no format: write csv or ndjson")))?,
+        ),
+    };
+    let to_stdout = Output { path: None, format: typed.unwrap_or(Format::Csv) };
+    if paths.is_empty() {
+        return Ok(vec![to_stdout]);
+    }
+    let mut outputs: Vec<Output> = Vec::new();
+    for path in paths {
+        let output = if path == Path::new("-") {
+            to_stdout.clone()
+        } else {
+            let format = Format::of_path(path).or(typed).unwrap_or(Format::Csv);
+            Output { path: Some(path.clone()), format }
+        };
+        if outputs.iter().any(|other| other.path == output.path) {
+            return Err(Error::usage(format!("--output: {} is named twice", path.display())));
+        }
+        outputs.push(output);
+    }
+    Ok(outputs)
+}
+
+const DEFAULT_RATE: u64 = 2_000;
+/// Datagrams a second to one address: what GoldSource servers put up with (`max_queries_sec`).
+const DEFAULT_HOST_RATE: u64 = 3;
+const MOST_RETRIES: u32 = 100;
+const MOST_IN_FLIGHT: usize = 4_000_000;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn paths(names: &[&str]) -> Vec<PathBuf> {
+        names.iter().map(PathBuf::from).collect()
+    }
+
+    #[test]
+    fn the_extension_names_the_format_and_the_flag_those_without_one() {
+        let formats = |names, flag| -> Vec<Format> {
+            outputs(&paths(names), flag).unwrap().into_iter().map(|output| output.format).collect()
+        };
+        assert_eq!(formats(&["a.csv", "b.ndjson", "c.JSONL"], None), [Format::Csv, Format::Ndjson, Format::Ndjson]);
+        assert_eq!(formats(&["-", "b.txt", "c.csv"], Some("ndjson")), [Format::Ndjson, Format::Ndjson, Format::Csv]);
+        assert_eq!(formats(&[], None), [Format::Csv]);
+        assert!(outputs(&paths(&["a.csv", "a.csv"]), None).is_err());
+        assert!(outputs(&[], Some("xml")).is_err());
+    }
+}

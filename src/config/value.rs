@@ -1,0 +1,62 @@
+//! Values of flags: rates, times, shares.
+
+use std::str::FromStr;
+use std::time::Duration;
+
+use crate::error::Error;
+
+/// Reads `text` as the value of `flag`.
+pub(super) fn parse<T: FromStr<Err: std::fmt::Display>>(flag: &str, text: &str) -> Result<T, Error> {
+    text.parse().map_err(|reason| Error::usage(format!("{flag}: {reason}")))
+}
+
+/// Reads a time such as `500ms`, `3s` or `2m`.
+pub(super) fn time(flag: &str, text: &str) -> Result<Duration, Error> {
+    let time: Option<Duration> =
+        text.parse::<jiff::SignedDuration>().ok().and_then(|time| Duration::try_from(time).ok());
+    time.ok_or_else(|| Error::usage(format!("{flag}: {text:?} is not a time: write it as 500ms, 3s or 2m")))
+}
+
+/// Reads a rate such as `2000`, `50k` or `1.5M`; `None` is `max`.
+pub(super) fn rate(flag: &str, text: &str) -> Result<Option<u64>, Error> {
+    if text.eq_ignore_ascii_case("max") {
+        return Ok(None);
+    }
+    let (number, factor) = match text.as_bytes().last() {
+        Some(b'k' | b'K') => (&text[..text.len() - 1], 1e3),
+        Some(b'm' | b'M') => (&text[..text.len() - 1], 1e6),
+        Some(b'g' | b'G') => (&text[..text.len() - 1], 1e9),
+        _ => (text, 1.0),
+    };
+    let rate = number.parse::<f64>().map(|number| number * factor).ok();
+    match rate.filter(|rate| (1.0..=1e12).contains(rate)) {
+        Some(rate) => Ok(Some(rate as u64)),
+        None => Err(Error::usage(format!("{flag}: {text:?} is not a rate: write 1 or more, as in 2000, 50k, or max"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_need_a_unit() {
+        assert_eq!(time("--timeout", "1.5s").unwrap(), Duration::from_millis(1_500));
+        assert_eq!(time("--timeout", "250ms").unwrap(), Duration::from_millis(250));
+        for bad in ["3", "-1s", "", "soon"] {
+            let message = time("--timeout", bad).unwrap_err().to_string();
+            assert_eq!(message, format!("--timeout: {bad:?} is not a time: write it as 500ms, 3s or 2m"));
+        }
+    }
+
+    #[test]
+    fn rates_take_suffixes_and_max() {
+        assert_eq!(rate("--rate", "2000").unwrap(), Some(2_000));
+        assert_eq!(rate("--rate", "50k").unwrap(), Some(50_000));
+        assert_eq!(rate("--rate", "1.5M").unwrap(), Some(1_500_000));
+        assert_eq!(rate("--rate", "MAX").unwrap(), None);
+        for bad in ["", "k", "0", "-5", "fast", "NaN", "inf", "1é"] {
+            assert!(rate("--rate", bad).is_err(), "{bad}");
+        }
+    }
+}

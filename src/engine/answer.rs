@@ -1,0 +1,156 @@
+//! What a datagram does to the flight that it is for.
+
+use std::net::SocketAddr;
+use std::time::Instant;
+
+use super::finished::keep_answer;
+use super::flight::Slot;
+use super::reassembly::Kept;
+use super::recent::Sender;
+use super::{Engine, MOST_HELD};
+use crate::protocol::{Ignored, Join, Next, Step};
+use crate::record::Status;
+use crate::wire::DecodeError;
+
+impl Engine {
+    /// Takes a datagram from `from` that arrived at `received`.
+    pub fn handle_datagram(&mut self, now: Instant, received: Instant, from: SocketAddr, data: &[u8]) {
+        self.datagrams.received += 1;
+        let Some(slot) = self.flights.find(&from) else {
+            match self.recent.sender(&from) {
+                Sender::Answered => self.datagrams.duplicate += 1,
+                Sender::GivenUp => self.datagrams.late += 1,
+                Sender::OtherPort => {
+                    self.datagrams.unsolicited += 1;
+                    self.datagrams.other_port += 1;
+                }
+                Sender::Stranger => self.datagrams.unsolicited += 1,
+            }
+            return;
+        };
+        match self.ask_protocol(slot, data) {
+            Err(_) => self.count_undecodable(slot, Status::Malformed),
+            Ok(Step::Ignore(class)) => self.count_ignored(class),
+            Ok(Step::Part) => self.take_part(slot, data, now, received),
+            Ok(Step::Answer(next)) => self.take_answer(slot, data, next, now, received),
+            Ok(Step::Move(next)) => {
+                self.count_matched(slot, received);
+                self.proceed(slot, next, now);
+            }
+        }
+    }
+
+    fn ask_protocol(&mut self, slot: Slot, data: &[u8]) -> Result<Step, DecodeError> {
+        let Some(flight) = self.flights.get_mut(slot) else { return Ok(Step::Ignore(Ignored::Late)) };
+        let plan = &self.plans[usize::from(flight.plan)];
+        let ask = plan.ask(&self.settings, flight.address);
+        let protocol = plan.legs[usize::from(flight.leg)].protocol;
+        protocol.receive(&mut flight.session, &ask, data, &mut self.found)
+    }
+
+    fn take_answer(&mut self, slot: Slot, data: &[u8], next: Next, now: Instant, received: Instant) {
+        if self.answer_bytes + self.reassembly.held() + data.len() > MOST_HELD {
+            self.datagrams.over_limit += 1;
+            self.count_undecodable(slot, Status::Malformed);
+            return;
+        }
+        self.count_matched(slot, received);
+        self.keep(slot, data);
+        self.proceed(slot, next, now);
+    }
+
+    fn take_part(&mut self, slot: Slot, data: &[u8], now: Instant, received: Instant) {
+        let Some(flight) = self.flights.get_mut(slot) else { return };
+        match self.reassembly.keep(&mut flight.parts, data) {
+            Kept::Duplicate => {
+                self.datagrams.duplicate += 1;
+                return;
+            }
+            Kept::Full => {
+                self.datagrams.over_limit += 1;
+                self.count_undecodable(slot, Status::SplitIncomplete);
+                return;
+            }
+            Kept::Yes => {}
+        }
+        flight.fragments += 1;
+        flight.note(Status::SplitIncomplete);
+        self.count_matched(slot, received);
+        self.join(slot, now);
+    }
+
+    /// Lets the protocol put the pieces together, and receives what comes of it.
+    fn join(&mut self, slot: Slot, now: Instant) {
+        let Some(flight) = self.flights.get_mut(slot) else { return };
+        let Some(parts) = flight.parts else { return };
+        let protocol = self.plans[usize::from(flight.plan)].legs[usize::from(flight.leg)].protocol;
+        let mut whole = std::mem::take(&mut self.whole);
+        whole.clear();
+        match self.reassembly.join(parts, |pieces| protocol.join(&mut flight.session, pieces, &mut whole)) {
+            Join::More => {}
+            Join::Corrupt => {
+                flight.note(Status::SplitCorrupt);
+                self.reassembly.release(&mut flight.parts);
+            }
+            Join::Whole => {
+                self.reassembly.release(&mut flight.parts);
+                match self.ask_protocol(slot, &whole) {
+                    Ok(Step::Answer(next)) => {
+                        self.keep(slot, &whole);
+                        self.proceed(slot, next, now);
+                    }
+                    Ok(Step::Move(next)) => self.proceed(slot, next, now),
+                    // The pieces are counted already; what they make is no message, or is split once more.
+                    Ok(Step::Part | Step::Ignore(_)) | Err(_) => {
+                        if let Some(flight) = self.flights.get_mut(slot) {
+                            flight.note(Status::SplitCorrupt);
+                        }
+                    }
+                }
+            }
+        }
+        whole.shrink_to(MOST_SCRATCH);
+        self.whole = whole;
+    }
+
+    fn keep(&mut self, slot: Slot, answer: &[u8]) {
+        let Some(flight) = self.flights.get_mut(slot) else { return };
+        let before = flight.answers.len();
+        keep_answer(&mut flight.answers, answer);
+        flight.answer_count += 1;
+        self.answer_bytes += flight.answers.len() - before;
+    }
+
+    fn count_matched(&mut self, slot: Slot, received: Instant) {
+        let Some(flight) = self.flights.get_mut(slot) else { return };
+        self.datagrams.matched += 1;
+        flight.received += 1;
+        if flight.rtt.is_none() {
+            let rtt = received.saturating_duration_since(flight.last_sent).as_micros();
+            flight.rtt = Some(u32::try_from(rtt).unwrap_or(u32::MAX));
+            flight.rtt_ambiguous = flight.tries > 1;
+        }
+    }
+
+    fn count_undecodable(&mut self, slot: Slot, evidence: Status) {
+        self.datagrams.undecodable += 1;
+        if let Some(flight) = self.flights.get_mut(slot) {
+            flight.note(evidence);
+        }
+    }
+
+    fn count_ignored(&mut self, class: Ignored) {
+        match class {
+            Ignored::Late => self.datagrams.late += 1,
+            Ignored::Duplicate => self.datagrams.duplicate += 1,
+            Ignored::Unsolicited => self.datagrams.unsolicited += 1,
+            Ignored::Spoofed => {
+                self.datagrams.unsolicited += 1;
+                self.datagrams.spoofed += 1;
+            }
+        }
+    }
+}
+
+/// Bytes that the buffer for joined messages keeps.
+const MOST_SCRATCH: usize = 256 << 10;

@@ -1,0 +1,165 @@
+//! Finished targets on their way to the writer thread: raw answers, packed into batches that are used again.
+
+use std::net::SocketAddr;
+use std::ops::Range;
+use std::time::Instant;
+
+use super::Icmp;
+use crate::record::Status;
+
+/// One target that has ended, with everything but its decoded answers.
+#[derive(Debug, Clone)]
+pub struct Finished {
+    /// Address that was asked last.
+    pub address: SocketAddr,
+    /// Number of its plan.
+    pub plan: u16,
+    /// Number of the plan's leg that answered or was tried last.
+    pub leg: u8,
+    /// Number of its origin.
+    pub origin: u32,
+    /// How it ended; [`Status::Ok`] may turn out to be partial once it is decoded.
+    pub status: Status,
+    /// The ICMP error that came for it.
+    pub icmp: Option<Icmp>,
+    /// The operating system's error number, if it refused to send.
+    pub os_error: Option<i32>,
+    /// When the first datagram left.
+    pub first_sent: Instant,
+    /// Round-trip time of the first answer in microseconds.
+    pub rtt_us: Option<u32>,
+    /// That answer may belong to an earlier try.
+    pub rtt_ambiguous: bool,
+    /// One, and one more for each retry.
+    pub attempts: u32,
+    /// Datagrams sent.
+    pub sent: u32,
+    /// Datagrams used.
+    pub received: u32,
+    /// Pieces of split replies among them.
+    pub fragments: u32,
+    /// Where its answers lie in the batch.
+    pub(super) answers: Range<usize>,
+}
+
+/// Finished targets with their answers' bytes.
+#[derive(Debug, Default)]
+pub struct Batch {
+    finished: Vec<Finished>,
+    bytes: Vec<u8>,
+}
+
+impl Batch {
+    /// The targets, in the order in which they ended.
+    pub fn iter(&self) -> impl Iterator<Item = &Finished> {
+        self.finished.iter()
+    }
+
+    /// The answers of `finished`, which is one of this batch, are put into `answers`.
+    pub fn answers<'a>(&'a self, finished: &Finished, answers: &mut Vec<&'a [u8]>) {
+        answers.clear();
+        let mut rest = self.bytes.get(finished.answers.clone()).unwrap_or_default();
+        while let Some((length, behind)) = rest.split_first_chunk::<4>() {
+            let Some((answer, behind)) = behind.split_at_checked(u32::from_le_bytes(*length) as usize) else { break };
+            answers.push(answer);
+            rest = behind;
+        }
+    }
+
+    /// Targets in the batch.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.finished.len()
+    }
+
+    /// True when there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.finished.is_empty()
+    }
+
+    /// True when the batch is worth handing over.
+    pub(super) fn is_full(&self) -> bool {
+        self.bytes.len() + self.finished.len() * size_of::<Finished>() >= FULL
+    }
+
+    /// Adds a target whose kept answers are `answers`, each behind its length.
+    pub(super) fn push(&mut self, mut finished: Finished, answers: &[u8]) {
+        let start = self.bytes.len();
+        self.bytes.extend_from_slice(answers);
+        finished.answers = start..self.bytes.len();
+        self.finished.push(finished);
+    }
+
+    /// Makes it empty; capacity stays, within reason.
+    pub(super) fn clear(&mut self) {
+        self.finished.clear();
+        self.bytes.clear();
+        self.bytes.shrink_to(KEPT_CAPACITY);
+    }
+}
+
+/// Appends `answer` to `answers` behind its length.
+pub(super) fn keep_answer(answers: &mut Vec<u8>, answer: &[u8]) {
+    answers.extend_from_slice(&(answer.len() as u32).to_le_bytes());
+    answers.extend_from_slice(answer);
+}
+
+/// No answers yet: [`Batch::push`] says where they are.
+pub(super) const NO_ANSWERS: Range<usize> = 0..0;
+
+impl Finished {
+    /// A target with nothing known but where it is and how it ended.
+    pub(super) fn new(address: SocketAddr, status: Status, first_sent: Instant) -> Self {
+        Self {
+            address,
+            plan: 0,
+            leg: 0,
+            origin: 0,
+            status,
+            icmp: None,
+            os_error: None,
+            first_sent,
+            rtt_us: None,
+            rtt_ambiguous: false,
+            attempts: 0,
+            sent: 0,
+            received: 0,
+            fragments: 0,
+            answers: NO_ANSWERS,
+        }
+    }
+}
+
+/// Bytes of a full batch.
+const FULL: usize = 64 << 10;
+/// Bytes of answers that an empty batch keeps room for.
+const KEPT_CAPACITY: usize = 256 << 10;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::testing::start;
+
+    #[test]
+    fn answers_come_out_with_their_target() {
+        let mut batch = Batch::default();
+        let address = SocketAddr::from(([127, 0, 0, 1], 1));
+        for n in 0..3_u8 {
+            let mut answers = Vec::new();
+            (0..n).for_each(|m| keep_answer(&mut answers, &vec![n; usize::from(m)]));
+            batch.push(Finished::new(address, Status::Ok, start()), &answers);
+        }
+        let mut answers = Vec::new();
+        let all: Vec<Vec<Vec<u8>>> = batch
+            .iter()
+            .map(|finished| {
+                batch.answers(finished, &mut answers);
+                answers.iter().map(|a| a.to_vec()).collect()
+            })
+            .collect();
+        assert_eq!(all, [vec![], vec![vec![]], vec![vec![], vec![2]]]);
+        batch.clear();
+        assert!(batch.is_empty());
+    }
+}

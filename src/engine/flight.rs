@@ -1,0 +1,293 @@
+//! The flight table: every target in flight, found by its address.
+//!
+//! Slots are allocated as the window fills and then reused, with the buffers that hang on them; a hash table of slot
+//! numbers finds the slot of an address. A [`Slot`] carries a generation, so that a queue may hold one that has been
+//! freed and filled again in the meantime.
+
+use std::net::SocketAddr;
+use std::time::Instant;
+
+use hashbrown::HashTable;
+
+use super::Icmp;
+use crate::protocol::AnySession;
+use crate::record::Status;
+use crate::rng::AddressHasher;
+
+/// One target in flight.
+#[derive(Debug)]
+pub(super) struct Flight {
+    /// Address that is being asked (a plan may try several ports).
+    pub address: SocketAddr,
+    /// Port that the target named.
+    pub target_port: u16,
+    /// Which plan it follows, and how far it is.
+    pub plan: u16,
+    pub leg: u8,
+    pub origin: u32,
+    pub session: AnySession,
+    pub state: State,
+    /// Sends of the current step.
+    pub tries: u32,
+    pub retries: u32,
+    pub sent: u32,
+    pub received: u32,
+    pub fragments: u32,
+    pub first_sent: Option<Instant>,
+    pub last_sent: Instant,
+    /// When the current leg ends, come what may.
+    pub budget: Instant,
+    /// Microseconds.
+    pub rtt: Option<u32>,
+    pub rtt_ambiguous: bool,
+    /// What silence will mean, from what came so far.
+    pub evidence: Status,
+    pub icmp: Option<Icmp>,
+    pub os_error: Option<i32>,
+    /// Kept answers, each behind its length.
+    pub answers: Vec<u8>,
+    pub answer_count: u32,
+    /// Key of the pieces of a split reply.
+    pub parts: Option<usize>,
+}
+
+/// What a flight waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum State {
+    /// A turn to send.
+    Queued,
+    /// An answer to what was sent.
+    Waiting,
+    /// The end of a pause before the next send.
+    Pausing,
+    /// More of what has begun to come.
+    Listening,
+}
+
+/// Names a flight, and no other that may use its place later.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Slot {
+    pub index: u32,
+    generation: u32,
+}
+
+#[derive(Debug)]
+struct Place {
+    generation: u32,
+    used: bool,
+    flight: Flight,
+}
+
+#[derive(Debug)]
+pub(super) struct FlightTable {
+    places: Vec<Place>,
+    free: Vec<u32>,
+    by_address: HashTable<u32>,
+    hasher: AddressHasher,
+}
+
+impl FlightTable {
+    pub(super) fn new(window: usize, hasher: AddressHasher) -> Self {
+        Self {
+            places: Vec::with_capacity(window),
+            free: Vec::new(),
+            by_address: HashTable::with_capacity(window),
+            hasher,
+        }
+    }
+
+    /// Flights in the table.
+    pub(super) fn len(&self) -> usize {
+        self.by_address.len()
+    }
+
+    pub(super) fn find(&self, address: &SocketAddr) -> Option<Slot> {
+        let index = *self.by_address.find(self.hasher.socket(address), |&i| self.at(i).address == *address)?;
+        Some(self.slot(index))
+    }
+
+    /// Adds a flight; `None` if its address is in flight already.
+    pub(super) fn insert(&mut self, address: SocketAddr, now: Instant) -> Option<Slot> {
+        if self.find(&address).is_some() {
+            return None;
+        }
+        let index = self.free.pop().unwrap_or_else(|| {
+            let flight = Flight::new(address, now);
+            self.places.push(Place { generation: 0, used: false, flight });
+            (self.places.len() - 1) as u32
+        });
+        let place = &mut self.places[index as usize];
+        place.used = true;
+        place.flight.reset(address, now);
+        self.link(index);
+        Some(self.slot(index))
+    }
+
+    /// The flight of `slot`, unless it has ended.
+    pub(super) fn get_mut(&mut self, slot: Slot) -> Option<&mut Flight> {
+        let place = self.places.get_mut(slot.index as usize)?;
+        (place.used && place.generation == slot.generation).then_some(&mut place.flight)
+    }
+
+    /// The slot at `index`, for callers that keep indices of live flights only.
+    pub(super) fn slot(&self, index: u32) -> Slot {
+        Slot { index, generation: self.places[index as usize].generation }
+    }
+
+    /// Moves a flight to another address; false, with nothing changed, if that is in flight already.
+    pub(super) fn move_to(&mut self, slot: Slot, address: SocketAddr) -> bool {
+        if self.find(&address).is_some() {
+            return false;
+        }
+        self.unlink(slot.index);
+        self.places[slot.index as usize].flight.address = address;
+        self.link(slot.index);
+        true
+    }
+
+    /// Frees the place of a flight; large buffers are given back.
+    pub(super) fn remove(&mut self, slot: Slot) {
+        if self.get_mut(slot).is_none() {
+            return;
+        }
+        self.unlink(slot.index);
+        let place = &mut self.places[slot.index as usize];
+        place.used = false;
+        place.generation = place.generation.wrapping_add(1);
+        if place.flight.answers.capacity() > KEPT_CAPACITY {
+            place.flight.answers = Vec::new();
+        }
+        self.free.push(slot.index);
+    }
+
+    /// The slots of all flights.
+    pub(super) fn slots(&self) -> Vec<Slot> {
+        self.by_address.iter().map(|&index| self.slot(index)).collect()
+    }
+
+    fn at(&self, index: u32) -> &Flight {
+        &self.places[index as usize].flight
+    }
+
+    fn link(&mut self, index: u32) {
+        let hash = self.hasher.socket(&self.at(index).address);
+        let (places, hasher) = (&self.places, &self.hasher);
+        self.by_address.insert_unique(hash, index, |&i| hasher.socket(&places[i as usize].flight.address));
+    }
+
+    fn unlink(&mut self, index: u32) {
+        let hash = self.hasher.socket(&self.at(index).address);
+        if let Ok(entry) = self.by_address.find_entry(hash, |&i| i == index) {
+            entry.remove();
+        }
+    }
+}
+
+impl Flight {
+    fn new(address: SocketAddr, now: Instant) -> Self {
+        Self {
+            address,
+            target_port: address.port(),
+            plan: 0,
+            leg: 0,
+            origin: 0,
+            session: AnySession::Fresh,
+            state: State::Queued,
+            tries: 0,
+            retries: 0,
+            sent: 0,
+            received: 0,
+            fragments: 0,
+            first_sent: None,
+            last_sent: now,
+            budget: now,
+            rtt: None,
+            rtt_ambiguous: false,
+            evidence: Status::Timeout,
+            icmp: None,
+            os_error: None,
+            answers: Vec::new(),
+            answer_count: 0,
+            parts: None,
+        }
+    }
+
+    fn reset(&mut self, address: SocketAddr, now: Instant) {
+        let mut answers = std::mem::take(&mut self.answers);
+        answers.clear();
+        *self = Self { answers, ..Self::new(address, now) };
+    }
+}
+
+/// Bytes of answers that a free place may hold on to.
+const KEPT_CAPACITY: usize = 4096;
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashMap;
+
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::engine::testing::start;
+
+    fn address(n: u8) -> SocketAddr {
+        SocketAddr::from(([192, 0, 2, n / 4], 27_000 + u16::from(n % 4)))
+    }
+
+    proptest! {
+        /// The table against a plain map from address to a number, under random inserts, removals, moves and finds.
+        #[test]
+        fn the_table_does_what_a_map_does(steps in prop::collection::vec((0_u8..4, 0_u8..24, 0_u8..24), 1..400)) {
+            let now = start();
+            let mut table = FlightTable::new(4, AddressHasher::new(5));
+            let mut twin: HashMap<SocketAddr, (Slot, u32)> = HashMap::new();
+            for (id, (verb, a, b)) in (0_u32..).zip(steps) {
+                let (a, b) = (address(a), address(b));
+                match verb {
+                    0 => match table.insert(a, now) {
+                        Some(slot) => {
+                            table.get_mut(slot).unwrap().origin = id;
+                            prop_assert!(twin.insert(a, (slot, id)).is_none());
+                        }
+                        None => prop_assert!(twin.contains_key(&a)),
+                    },
+                    1 => if let Some((slot, _)) = twin.remove(&a) {
+                        table.remove(slot);
+                        prop_assert!(table.get_mut(slot).is_none(), "a freed slot names nothing");
+                    },
+                    2 => if let Some(&(slot, id)) = twin.get(&a) {
+                        let moved = table.move_to(slot, b);
+                        prop_assert_eq!(moved, !twin.contains_key(&b));
+                        if moved {
+                            twin.remove(&a);
+                            twin.insert(b, (slot, id));
+                        }
+                    },
+                    _ => prop_assert_eq!(table.find(&a), twin.get(&a).map(|(slot, _)| *slot)),
+                }
+                prop_assert_eq!(table.len(), twin.len());
+                for (address, (slot, id)) in &twin {
+                    let flight = table.get_mut(*slot).unwrap();
+                    prop_assert_eq!((flight.address, flight.origin), (*address, *id));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_large_answer_buffer_is_given_back_and_a_small_one_kept() {
+        let now = start();
+        let mut table = FlightTable::new(1, AddressHasher::new(5));
+        for (size, kept) in [(100, true), (100_000, false)] {
+            let slot = table.insert(address(1), now).unwrap();
+            table.get_mut(slot).unwrap().answers.extend(std::iter::repeat_n(1, size));
+            table.remove(slot);
+            let slot = table.insert(address(1), now).unwrap();
+            let answers = &table.get_mut(slot).unwrap().answers;
+            assert!(answers.is_empty());
+            assert_eq!(answers.capacity() >= size, kept);
+            table.remove(slot);
+        }
+    }
+}

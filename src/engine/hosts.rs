@@ -1,0 +1,250 @@
+//! Pacing by host: many servers share one address, and firewalls count by address.
+//!
+//! Each address has a budget of a few datagrams that refills over time. A target whose host has none left is parked
+//! here, outside the window, in a list of its host; a heap holds one entry for each host that has parked targets. A
+//! parked target takes 16 bytes, and there is room for a fixed number of them.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap};
+use std::net::{IpAddr, SocketAddr};
+use std::time::{Duration, Instant};
+
+use slab::Slab;
+
+use crate::target::Target;
+
+/// Budgets and parked targets by address.
+#[derive(Debug)]
+pub struct Hosts {
+    /// Time in which one datagram's worth of budget comes back; zero for no limit.
+    gap: Duration,
+    budgets: HashMap<IpAddr, Budget>,
+    parked: Slab<Parked>,
+    ready: BinaryHeap<Reverse<(Instant, IpAddr)>>,
+    /// Number of budgets at which spent ones are looked for again.
+    sweep_at: usize,
+}
+
+impl Hosts {
+    /// Pacing with `gap` between two datagrams to one address, after a burst of [`BURST`].
+    #[must_use]
+    pub fn new(gap: Duration) -> Self {
+        Self { gap, budgets: HashMap::new(), parked: Slab::new(), ready: BinaryHeap::new(), sweep_at: SWEEP_FROM }
+    }
+
+    /// Decides about a new target: true if it may be asked now. Otherwise it was parked, behind others of its host.
+    ///
+    /// Ask [`Hosts::is_full`] first; `least` is the protocol's own gap.
+    pub fn admit(&mut self, target: Target, least: Duration, now: Instant) -> bool {
+        if self.gap.max(least).is_zero() {
+            return true;
+        }
+        let Some(budget) = self.budgets.get(&target.address.ip()) else { return true };
+        let at = budget.ready_at(now);
+        if budget.head == NONE && at == now {
+            return true;
+        }
+        self.park(target, at);
+        false
+    }
+
+    /// Parks `target` until `at`, whatever its host's budget.
+    pub fn park(&mut self, target: Target, at: Instant) {
+        let ip = target.address.ip();
+        let Target { address, plan, origin } = target;
+        let new = self.parked.insert(Parked { origin, next: NONE, port: address.port(), plan }) as u32;
+        let budget = self.budgets.entry(ip).or_insert(Budget::new(at));
+        let tail = std::mem::replace(&mut budget.tail, new);
+        if tail == NONE {
+            budget.head = new;
+            self.ready.push(Reverse((at, ip)));
+        } else {
+            self.parked[tail as usize].next = new;
+        }
+    }
+
+    /// Takes a parked target whose time has come; call until `None`.
+    #[must_use]
+    pub fn poll_ready(&mut self, now: Instant) -> Option<Target> {
+        // Bounded by the hosts with parked targets: an entry that is put back lies in the future.
+        loop {
+            let Reverse((at, ip)) = *self.ready.peek()?;
+            if at > now {
+                return None;
+            }
+            self.ready.pop();
+            let Some(budget) = self.budgets.get_mut(&ip) else { continue };
+            // Retries and follow-ups may have spent more since.
+            let due = budget.ready_at(now);
+            if due > now {
+                self.ready.push(Reverse((due, ip)));
+                continue;
+            }
+            let Some(Parked { origin, next, port, plan }) = self.parked.try_remove(budget.head as usize) else {
+                continue;
+            };
+            budget.head = next;
+            if next == NONE {
+                budget.tail = NONE;
+            } else {
+                self.ready.push(Reverse((now, ip)));
+            }
+            return Some(Target { address: SocketAddr::new(ip, port), plan, origin });
+        }
+    }
+
+    /// Counts a datagram that leaves for `ip` now.
+    pub fn charge(&mut self, ip: IpAddr, least: Duration, now: Instant) {
+        let gap = self.gap.max(least);
+        if gap.is_zero() {
+            return;
+        }
+        if self.budgets.len() >= self.sweep_at {
+            self.budgets.retain(|_, budget| budget.spent_until > now || budget.head != NONE);
+            self.sweep_at = (self.budgets.len() * 2).max(SWEEP_FROM);
+        }
+        let budget = self.budgets.entry(ip).or_insert(Budget::new(now));
+        budget.spent_until = budget.spent_until.max(now) + gap;
+        budget.slack = gap * (BURST - 1);
+    }
+
+    /// When the next parked target is ready.
+    #[must_use]
+    pub fn next(&self) -> Option<Instant> {
+        self.ready.peek().map(|Reverse((at, _))| *at)
+    }
+
+    /// Targets that are parked.
+    #[must_use]
+    pub fn parked(&self) -> usize {
+        self.parked.len()
+    }
+
+    /// True when no further target can be parked.
+    #[must_use]
+    pub fn is_full(&self) -> bool {
+        self.parked.len() >= MOST_PARKED
+    }
+}
+
+#[derive(Debug)]
+struct Budget {
+    /// When everything that was charged is paid for.
+    spent_until: Instant,
+    /// How long before that the next datagram may leave.
+    slack: Duration,
+    /// First and last parked target.
+    head: u32,
+    tail: u32,
+}
+
+impl Budget {
+    const fn new(spent_until: Instant) -> Self {
+        Self { spent_until, slack: Duration::ZERO, head: NONE, tail: NONE }
+    }
+
+    /// When a datagram may leave, `now` at the earliest.
+    fn ready_at(&self, now: Instant) -> Instant {
+        self.spent_until.checked_sub(self.slack).unwrap_or(now).max(now)
+    }
+}
+
+#[derive(Debug)]
+struct Parked {
+    origin: u32,
+    next: u32,
+    port: u16,
+    plan: u16,
+}
+
+/// Datagrams that may go to one address at once.
+pub const BURST: u32 = 3;
+/// Most parked targets: with 16 bytes each, 4 MiB.
+pub const MOST_PARKED: usize = 1 << 18;
+const SWEEP_FROM: usize = 4096;
+const NONE: u32 = u32::MAX;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::testing::start;
+
+    const GAP: Duration = Duration::from_millis(350);
+
+    fn target(host: u8, port: u16) -> Target {
+        Target { address: SocketAddr::from(([192, 0, 2, host], port)), plan: 0, origin: 7 }
+    }
+
+    /// Runs `targets` of one datagram each and returns when each left, in ms.
+    fn run(hosts: &mut Hosts, targets: &[Target]) -> Vec<(u16, u128)> {
+        let begin = start();
+        let mut left = Vec::new();
+        let mut go = |hosts: &mut Hosts, target: Target, now: Instant| {
+            hosts.charge(target.address.ip(), Duration::ZERO, now);
+            left.push((target.address.port(), (now - begin).as_millis()));
+        };
+        for &target in targets {
+            if hosts.admit(target, Duration::ZERO, begin) {
+                go(hosts, target, begin);
+            }
+        }
+        while let Some(now) = hosts.next() {
+            let target = hosts.poll_ready(now).expect("its time has come");
+            go(hosts, target, now);
+        }
+        left
+    }
+
+    #[test]
+    fn one_host_gets_a_burst_of_three_and_then_one_datagram_a_gap_in_order() {
+        let mut hosts = Hosts::new(GAP);
+        let targets: Vec<_> = (1..=6).map(|port| target(1, port)).collect();
+        assert_eq!(run(&mut hosts, &targets), [(1, 0), (2, 0), (3, 0), (4, 350), (5, 700), (6, 1050)]);
+        assert_eq!(hosts.parked(), 0);
+    }
+
+    #[test]
+    fn hosts_do_not_wait_for_each_other() {
+        let mut hosts = Hosts::new(GAP);
+        let targets: Vec<_> = (0..100).map(|host| target(host, 1)).collect();
+        assert!(run(&mut hosts, &targets).iter().all(|&(_, ms)| ms == 0));
+    }
+
+    #[test]
+    fn without_a_gap_nothing_is_kept() {
+        let mut hosts = Hosts::new(Duration::ZERO);
+        let targets: Vec<_> = (1..=50).map(|port| target(1, port)).collect();
+        assert!(run(&mut hosts, &targets).iter().all(|&(_, ms)| ms == 0));
+        assert!(hosts.budgets.is_empty());
+    }
+
+    #[test]
+    fn budgets_that_are_paid_for_are_forgotten() {
+        let mut hosts = Hosts::new(GAP);
+        let mut now = start();
+        for n in 0..200_000_u32 {
+            hosts.charge(IpAddr::from(n.to_be_bytes()), Duration::ZERO, now);
+            now += Duration::from_micros(500);
+        }
+        assert!(hosts.budgets.len() <= 2 * SWEEP_FROM, "{}", hosts.budgets.len());
+    }
+
+    #[test]
+    fn a_protocol_may_ask_for_a_wider_gap() {
+        let mut hosts = Hosts::new(Duration::ZERO);
+        let now = start();
+        let second = Duration::from_secs(1);
+        for port in 1..=3 {
+            assert!(hosts.admit(target(1, port), second, now));
+            hosts.charge(target(1, port).address.ip(), second, now);
+        }
+        assert!(!hosts.admit(target(1, 4), second, now));
+        assert_eq!(hosts.next(), Some(now + second));
+    }
+
+    #[test]
+    fn a_parked_target_takes_sixteen_bytes() {
+        // The slab adds a word to tell free places; its entry is what counts.
+        assert!(size_of::<Parked>() <= 12);
+    }
+}

@@ -1,0 +1,216 @@
+//! How fast datagrams leave: a hard upper bound that never bursts after a stall.
+//!
+//! The generic cell rate algorithm: each datagram moves a theoretical arrival time forward by its cost, and may leave
+//! when that time is not in the future. The time never lags behind `now` by more than a small tolerance, so a short
+//! delay is made up and a stall is forgotten: in any window of 100 ms no more than 105 % of the rate plus one datagram
+//! leaves.
+
+use std::time::{Duration, Instant};
+
+/// Limits on what leaves in a second.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Rate {
+    /// Datagrams a second; `None` is as fast as possible.
+    pub packets: Option<u32>,
+    /// Bits a second, with IP and UDP headers; `None` is as fast as possible.
+    pub bits: Option<u64>,
+}
+
+/// Holds datagrams back so that a [`Rate`] is kept.
+#[derive(Debug)]
+pub struct Limiter {
+    packets: Option<Cells>,
+    bits: Option<Cells>,
+}
+
+impl Limiter {
+    /// A limiter that has been idle before `now`.
+    #[must_use]
+    pub fn new(rate: Rate, now: Instant) -> Self {
+        Self {
+            packets: rate.packets.map(|rate| Cells::new(u64::from(rate.max(1)), 1, now)),
+            bits: rate.bits.map(|rate| Cells::new(rate.max(1), TYPICAL_BITS, now)),
+        }
+    }
+
+    /// True when a datagram may leave at `now`.
+    #[must_use]
+    pub fn is_ready(&mut self, now: Instant) -> bool {
+        self.cells().all(|cells| cells.is_ready(now))
+    }
+
+    /// Counts a datagram of `payload` bytes that leaves now.
+    pub fn charge(&mut self, payload: usize) {
+        if let Some(packets) = &mut self.packets {
+            packets.charge(1);
+        }
+        if let Some(bits) = &mut self.bits {
+            bits.charge((payload + HEADERS) as u64 * 8);
+        }
+    }
+
+    /// When it is worth asking again: not when the next single datagram may leave, but when a small batch may, so that
+    /// a loop that sleeps by milliseconds need not spin.
+    #[must_use]
+    pub fn next_batch(&mut self, now: Instant) -> Option<Instant> {
+        self.cells().map(|cells| cells.next_batch(now)).max()
+    }
+
+    fn cells(&mut self) -> impl Iterator<Item = &mut Cells> {
+        self.packets.iter_mut().chain(&mut self.bits)
+    }
+}
+
+/// One limit. Times are picoseconds, relative to `last`, so that no rate has a rounding error that matters.
+#[derive(Debug)]
+struct Cells {
+    /// Cost of one unit.
+    unit: u64,
+    /// How far the theoretical arrival time is ahead of `last` (negative: behind it).
+    ahead: i64,
+    /// Most that it may be behind.
+    tolerance: i64,
+    /// How far it must be behind for a batch to leave at once.
+    batch: i64,
+    last: Instant,
+}
+
+impl Cells {
+    /// `rate` units a second, with datagrams of about `size` units.
+    fn new(rate: u64, size: u64, now: Instant) -> Self {
+        let unit = (SECOND / rate).max(1);
+        let datagram = unit.saturating_mul(size).min(SECOND);
+        let tolerance = TOLERANCE.min(datagram.saturating_mul(BATCH - 1)) as i64;
+        let datagrams_in_time = (BATCH_TIME / datagram).min(BATCH);
+        let batch = (datagram.saturating_mul(datagrams_in_time.saturating_sub(1))) as i64;
+        Self { unit, ahead: 0, tolerance, batch: batch.min(tolerance), last: now }
+    }
+
+    fn is_ready(&mut self, now: Instant) -> bool {
+        let passed = now.saturating_duration_since(self.last).min(LONGEST);
+        self.ahead = (self.ahead - (passed.as_nanos() as i64) * 1000).max(-self.tolerance);
+        self.last = self.last.max(now);
+        self.ahead <= 0
+    }
+
+    fn charge(&mut self, units: u64) {
+        let cost = self.unit.saturating_mul(units).min(MOST_AHEAD as u64) as i64;
+        self.ahead = self.ahead.saturating_add(cost).min(MOST_AHEAD);
+    }
+
+    fn next_batch(&mut self, now: Instant) -> Instant {
+        let _ = self.is_ready(now);
+        let wait = (self.ahead + self.batch).max(0) as u64;
+        now + Duration::from_nanos(wait.div_ceil(1000))
+    }
+}
+
+/// Picoseconds in a second.
+const SECOND: u64 = 1_000_000_000_000;
+/// Deficit that may be made up: 5 ms, and never more than one batch of datagrams.
+const TOLERANCE: u64 = SECOND / 200;
+/// Datagrams in a batch.
+const BATCH: u64 = 64;
+/// Time whose datagrams make a batch, if they are fewer: 2 ms.
+const BATCH_TIME: u64 = SECOND / 500;
+/// The arrival time is kept within this distance, so that sums cannot overflow.
+const MOST_AHEAD: i64 = i64::MAX / 4;
+/// Pauses are looked at no further back than this.
+const LONGEST: Duration = Duration::from_secs(1000);
+/// Bytes of IPv4 and UDP headers.
+const HEADERS: usize = 28;
+/// Bits of a typical request with its headers.
+const TYPICAL_BITS: u64 = 55 * 8;
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::engine::testing::start;
+
+    /// Polls at the given gaps (µs) for as long as there are any, sends all that may leave, and returns when each left.
+    fn run(rate: u32, gaps: impl IntoIterator<Item = u64>) -> Vec<Duration> {
+        let begin = start();
+        let mut now = begin;
+        let mut limiter = Limiter::new(Rate { packets: Some(rate), bits: None }, now);
+        let mut left = Vec::new();
+        for gap in gaps {
+            now += Duration::from_micros(gap);
+            while limiter.is_ready(now) {
+                limiter.charge(25);
+                left.push(now - begin);
+            }
+        }
+        left
+    }
+
+    /// Most datagrams in any window of `length` that begins with one of them.
+    fn busiest(left: &[Duration], length: Duration) -> usize {
+        left.iter().enumerate().map(|(i, from)| left[i..].partition_point(|at| *at < *from + length)).max().unwrap_or(0)
+    }
+
+    proptest! {
+        #[test]
+        fn no_window_of_100_ms_holds_more_than_105_percent_and_one(
+            rate in prop::sample::select(vec![1_u32, 7, 100, 1_000, 3_000, 10_000, 50_000, 1_000_000]),
+            gaps in prop::collection::vec(prop_oneof![8 => 1_u64..2_000, 1 => 2_000_u64..50_000, 1 => Just(3_000_000)], 1..300)
+        ) {
+            let left = run(rate, gaps);
+            let allowed = f64::from(rate) * 0.1 * 1.05 + 1.0;
+            prop_assert!(busiest(&left, Duration::from_millis(100)) as f64 <= allowed + 1e-6);
+        }
+
+        /// Against a naive twin that keeps every send and allows one when the bound over every past window holds.
+        #[test]
+        fn a_steady_loop_reaches_its_rate(
+            rate in prop::sample::select(vec![100_u32, 1_000, 2_000, 10_000, 50_000]), gap in 100_u64..1_500
+        ) {
+            let left = run(rate, std::iter::repeat_n(gap, (2_000_000 / gap) as usize));
+            let expected = f64::from(rate) * 2.0;
+            // Above a batch a poll the loop, not the limiter, is the bound.
+            let reachable = expected.min(2_000_000.0 / gap as f64 * BATCH as f64);
+            prop_assert!((left.len() as f64 - reachable).abs() <= reachable * 0.01 + 2.0, "{} of {reachable}", left.len());
+        }
+    }
+
+    #[test]
+    fn a_stall_of_three_seconds_is_forgotten() {
+        let gaps = std::iter::repeat_n(1_000, 500).chain([3_000_000]).chain(std::iter::repeat_n(1_000, 500));
+        let left = run(10_000, gaps);
+        assert!((9_990..=10_110).contains(&left.len()), "{}", left.len());
+        assert!(busiest(&left, Duration::from_millis(1)) <= 64);
+    }
+
+    #[test]
+    fn bits_are_limited_with_their_headers() {
+        let begin = start();
+        let mut limiter = Limiter::new(Rate { packets: None, bits: Some(1_000_000) }, begin);
+        let mut sent = 0;
+        for ms in 0..1_000 {
+            while limiter.is_ready(begin + Duration::from_millis(ms)) {
+                limiter.charge(97);
+                sent += 1;
+            }
+        }
+        assert!((995..=1_010).contains(&sent), "125 bytes are 1,000 bits, so 1,000 fit in a second: {sent}");
+    }
+
+    #[test]
+    fn the_next_batch_is_worth_a_sleep_at_a_moderate_rate_and_one_datagram_at_a_low_one() {
+        let now = start();
+        for (rate, datagrams) in [(10, 1), (2_000, 4), (10_000, 20)] {
+            let mut limiter = Limiter::new(Rate { packets: Some(rate), bits: None }, now);
+            while limiter.is_ready(now) {
+                limiter.charge(25);
+            }
+            let next = limiter.next_batch(now).unwrap();
+            let mut sent = 0;
+            while limiter.is_ready(next) {
+                limiter.charge(25);
+                sent += 1;
+            }
+            assert_eq!(sent, datagrams, "at {rate}/s");
+        }
+    }
+}

@@ -1,0 +1,530 @@
+//! The scan as a state machine: datagrams and the time go in, datagrams, deadlines and finished targets come out.
+//!
+//! It touches no socket and reads no clock, so a test can run ten thousand servers through it in virtual time. A driver
+//! calls `handle_*` with what happened and `poll_*` until there is nothing more to do:
+//!
+//! ```text
+//!  targets ──► poll_transmit ──► datagrams out          poll_timeout ──► when to come back
+//!  datagrams in ──► handle_datagram ──► flights ──► poll_finished ──► batches for the writer
+//!  the time ──► handle_timeout         ICMP, send errors ──► handle_icmp, handle_send_error
+//! ```
+//!
+//! Bytes from the network never make a verb fail: they become an outcome of their target and a counter.
+
+use std::collections::VecDeque;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::task::Poll;
+use std::time::{Duration, Instant};
+
+use crate::ledger::{Datagrams, Targets};
+use crate::protocol::{Found, Next};
+use crate::record::Status;
+use crate::target::{Source, Target};
+
+mod answer;
+pub mod deadlines;
+mod finished;
+mod flight;
+pub mod hosts;
+pub mod limiter;
+mod reassembly;
+pub mod recent;
+mod settings;
+#[cfg(test)]
+pub(crate) mod testing;
+#[cfg(test)]
+mod tests;
+
+pub use finished::{Batch, Finished};
+pub use limiter::Rate;
+pub use settings::{Leg, Plan, Settings};
+
+use deadlines::Deadlines;
+use flight::{Flight, FlightTable, Slot, State};
+use hosts::Hosts;
+use limiter::Limiter;
+use reassembly::Reassembly;
+use recent::Recent;
+
+/// The state of a scan.
+pub struct Engine {
+    settings: Settings,
+    plans: Arc<[Plan]>,
+    source: Box<dyn Source>,
+    exhausted: bool,
+    hold_new: bool,
+    stopping: Option<Instant>,
+    flights: FlightTable,
+    deadlines: Deadlines,
+    limiter: Limiter,
+    hosts: Hosts,
+    recent: Recent,
+    reassembly: Reassembly,
+    /// Bytes of kept answers in all flights.
+    answer_bytes: usize,
+    follow_ups: VecDeque<Slot>,
+    retries: VecDeque<Slot>,
+    found: Found,
+    whole: Vec<u8>,
+    batch: Batch,
+    batch_began: Option<Instant>,
+    full: VecDeque<Batch>,
+    spare: Vec<Batch>,
+    targets: Targets,
+    datagrams: Datagrams,
+}
+
+/// A datagram to send; its bytes were appended to the caller's buffer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Transmit {
+    /// Where it goes.
+    pub to: SocketAddr,
+    /// How many bytes were appended.
+    pub size: usize,
+}
+
+/// An ICMP error that names a datagram of ours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Icmp {
+    /// The host is there and the port is closed.
+    PortUnreachable,
+    /// The host cannot be reached.
+    HostUnreachable,
+    /// The network cannot be reached.
+    NetUnreachable,
+    /// A filter forbids it.
+    Prohibited,
+    /// Any other error.
+    Other,
+}
+
+impl Icmp {
+    /// The word that stands in the `icmp` column.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::PortUnreachable => "port_unreachable",
+            Self::HostUnreachable => "host_unreachable",
+            Self::NetUnreachable => "net_unreachable",
+            Self::Prohibited => "prohibited",
+            Self::Other => "other",
+        }
+    }
+}
+
+/// How a scan stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Snapshot {
+    /// Counters of targets.
+    pub targets: Targets,
+    /// Counters of datagrams.
+    pub datagrams: Datagrams,
+    /// Targets in flight.
+    pub in_flight: usize,
+    /// Targets that were read and not asked yet, as far as that is known.
+    pub not_started: u64,
+}
+
+impl Engine {
+    /// A scan of `source` that follows `plans`, which targets name by number.
+    #[must_use]
+    pub fn new(settings: Settings, plans: Arc<[Plan]>, source: Box<dyn Source>, now: Instant) -> Self {
+        Self {
+            plans,
+            source,
+            exhausted: false,
+            hold_new: false,
+            stopping: None,
+            flights: FlightTable::new(settings.window, settings.key),
+            deadlines: Deadlines::default(),
+            limiter: Limiter::new(settings.rate, now),
+            hosts: Hosts::new(settings.host_gap),
+            recent: Recent::new(settings.window * 8, settings.key),
+            reassembly: Reassembly::new(MOST_HELD),
+            answer_bytes: 0,
+            follow_ups: VecDeque::new(),
+            retries: VecDeque::new(),
+            found: Found::default(),
+            whole: Vec::new(),
+            batch: Batch::default(),
+            batch_began: None,
+            full: VecDeque::new(),
+            spare: Vec::new(),
+            targets: Targets::default(),
+            datagrams: Datagrams::default(),
+            settings,
+        }
+    }
+
+    /// Appends the next datagram that may leave at `now` to `buffer`. Call until `None`; follow-ups come before retries
+    /// and those before new targets.
+    #[must_use]
+    pub fn poll_transmit(&mut self, now: Instant, buffer: &mut Vec<u8>) -> Option<Transmit> {
+        if !self.limiter.is_ready(now) {
+            return None;
+        }
+        // Bounded by the entries of the two queues: each turn takes one.
+        while let Some(slot) = self.follow_ups.pop_front().or_else(|| self.retries.pop_front()) {
+            if self.flights.get_mut(slot).is_some_and(|flight| flight.state == State::Queued) {
+                return self.transmit(slot, now, buffer);
+            }
+        }
+        let slot = self.start_next(now)?;
+        self.transmit(slot, now, buffer)
+    }
+
+    /// Takes the news that the operating system refused to send to `to`, with its error number.
+    pub fn handle_send_error(&mut self, now: Instant, to: SocketAddr, os_error: i32) {
+        self.datagrams.send_errors += 1;
+        let Some(slot) = self.flights.find(&to) else { return };
+        let Some(flight) = self.flights.get_mut(slot) else { return };
+        flight.os_error = Some(os_error);
+        self.finish(slot, Status::SendError, now);
+    }
+
+    /// Takes an ICMP error about a datagram that went to `to`. A closed port ends the target at once; any other error
+    /// is remembered, and is the reason if nothing else comes.
+    pub fn handle_icmp(&mut self, now: Instant, to: SocketAddr, icmp: Icmp) {
+        let Some(slot) = self.flights.find(&to) else {
+            self.datagrams.icmp_stray += 1;
+            return;
+        };
+        self.datagrams.icmp_matched += 1;
+        let Some(flight) = self.flights.get_mut(slot) else { return };
+        flight.icmp = Some(icmp);
+        if icmp == Icmp::PortUnreachable {
+            self.finish(slot, Status::Refused, now);
+        } else {
+            flight.note(Status::Unreachable);
+        }
+    }
+
+    /// Deals with every deadline at or before `now`. Call it after all datagrams that have arrived by then.
+    pub fn handle_timeout(&mut self, now: Instant) {
+        if self.stopping.is_some_and(|end| end <= now) {
+            for slot in self.flights.slots() {
+                self.finish(slot, Status::Aborted, now);
+            }
+        }
+        // Bounded by the deadlines that are due: what is set in the loop lies in the future or is queued.
+        while let Some(index) = self.deadlines.pop_due(now) {
+            let slot = self.flights.slot(index);
+            let Some(flight) = self.flights.get_mut(slot) else { continue };
+            match flight.state {
+                State::Queued => {}
+                State::Pausing => self.queue_follow_up(slot),
+                State::Listening => self.silence(slot, now),
+                State::Waiting if now >= flight.budget || flight.tries > self.settings.retries => {
+                    self.silence(slot, now);
+                }
+                State::Waiting if self.stopping.is_some() => self.finish(slot, Status::Aborted, now),
+                State::Waiting => {
+                    flight.state = State::Queued;
+                    self.retries.push_back(slot);
+                }
+            }
+        }
+    }
+
+    /// When to call again, if nothing arrives before: for `poll_transmit`, `handle_timeout` or `poll_finished`.
+    #[must_use]
+    pub fn poll_timeout(&mut self, now: Instant) -> Option<Instant> {
+        let work = !self.follow_ups.is_empty() || !self.retries.is_empty();
+        let room = self.may_start() && self.flights.len() < self.settings.window;
+        let parked = self.hosts.next().filter(|_| room);
+        let new = room && !self.exhausted && !self.hosts.is_full();
+        let send = (work || new || parked.is_some_and(|at| at <= now))
+            .then(|| self.limiter.next_batch(now).unwrap_or(now).max(now));
+        let batch = self.batch_began.map(|began| began + BATCH_AGE);
+        [send, parked.filter(|at| *at > now), batch, self.stopping, self.deadlines.next()].into_iter().flatten().min()
+    }
+
+    /// Takes a batch of finished targets that is full, or old enough, or the last. Call until `None`, and give batches
+    /// back with [`Engine::recycle`].
+    #[must_use]
+    pub fn poll_finished(&mut self, now: Instant) -> Option<Batch> {
+        let old = self.batch_began.is_some_and(|began| now >= began + BATCH_AGE);
+        if old || (self.batch_began.is_some() && self.is_done()) {
+            self.close_batch();
+        }
+        self.full.pop_front()
+    }
+
+    /// Takes a used batch back, to fill it again.
+    pub fn recycle(&mut self, mut batch: Batch) {
+        batch.clear();
+        if self.spare.len() < MOST_SPARE {
+            self.spare.push(batch);
+        }
+    }
+
+    /// Takes an address that a list server named.
+    #[must_use]
+    pub fn poll_found(&mut self) -> Option<SocketAddr> {
+        self.found.pop()
+    }
+
+    /// While `hold` is true, no new target is started; those in flight go on.
+    pub fn hold_new(&mut self, hold: bool) {
+        self.hold_new = hold;
+    }
+
+    /// The first time: starts no new target and lets those in flight finish for at most one time-out. The second time:
+    /// ends them all.
+    pub fn stop(&mut self, now: Instant) {
+        self.stopping = Some(if self.stopping.is_none() { now + self.settings.timeout } else { now });
+        self.handle_timeout(now);
+    }
+
+    /// True when nothing is in flight and nothing will be.
+    #[must_use]
+    pub fn is_done(&self) -> bool {
+        let none_left = self.exhausted && self.hosts.parked() == 0;
+        self.flights.len() == 0 && (none_left || self.stopping.is_some())
+    }
+
+    /// How the scan stands.
+    #[must_use]
+    pub fn snapshot(&self) -> Snapshot {
+        Snapshot {
+            targets: self.targets,
+            datagrams: self.datagrams,
+            in_flight: self.flights.len(),
+            not_started: self.source.remaining().unwrap_or(0) + self.hosts.parked() as u64,
+        }
+    }
+
+    fn may_start(&self) -> bool {
+        !self.hold_new && self.stopping.is_none()
+    }
+
+    /// Begins the next target that may be asked now.
+    fn start_next(&mut self, now: Instant) -> Option<Slot> {
+        if !self.may_start() || self.flights.len() >= self.settings.window {
+            return None;
+        }
+        // Bounded by the room for parked targets: a turn starts a target, parks one, or ends the loop.
+        loop {
+            let target = match self.hosts.poll_ready(now) {
+                Some(target) => target,
+                None if self.exhausted || self.hosts.is_full() => return None,
+                None => match self.source.poll_target() {
+                    Poll::Pending => return None,
+                    Poll::Ready(None) => {
+                        self.exhausted = true;
+                        return None;
+                    }
+                    Poll::Ready(Some(target)) => {
+                        let pace = self.plans[usize::from(target.plan)].legs[0].protocol.pace();
+                        if !self.hosts.admit(target, pace.host, now) {
+                            continue;
+                        }
+                        target
+                    }
+                },
+            };
+            if let Some(slot) = self.begin(target, now) {
+                return Some(slot);
+            }
+            // Another plan has a flight to this address; ours waits until it is likely to have ended.
+            self.hosts.park(target, now + self.settings.timeout);
+        }
+    }
+
+    fn begin(&mut self, target: Target, now: Instant) -> Option<Slot> {
+        let plan = &self.plans[usize::from(target.plan)];
+        let port = plan.legs[0].port.unwrap_or(target.address.port());
+        let address = SocketAddr::new(target.address.ip(), port);
+        let slot = self.flights.insert(address, now)?;
+        let flight = self.flights.get_mut(slot)?;
+        flight.target_port = target.address.port();
+        flight.plan = target.plan;
+        flight.origin = target.origin;
+        flight.budget = now + self.settings.budget;
+        self.recent.begin(&address);
+        self.targets.scheduled += 1;
+        Some(slot)
+    }
+
+    /// Writes the datagram of a flight's current step and sets its deadline.
+    fn transmit(&mut self, slot: Slot, now: Instant, buffer: &mut Vec<u8>) -> Option<Transmit> {
+        let flight = self.flights.get_mut(slot)?;
+        let plan = &self.plans[usize::from(flight.plan)];
+        let protocol = plan.legs[usize::from(flight.leg)].protocol;
+        let before = buffer.len();
+        protocol.request(&flight.session, &plan.ask(&self.settings, flight.address), buffer);
+        let size = buffer.len() - before;
+        self.datagrams.sent += 1;
+        match (flight.sent, flight.tries) {
+            (0, _) => self.datagrams.sent_first += 1,
+            (_, 0) => self.datagrams.sent_follow_up += 1,
+            _ => self.datagrams.sent_retry += 1,
+        }
+        flight.retries += u32::from(flight.tries > 0);
+        let wait = self.settings.timeout.saturating_mul(1 << flight.tries.min(16));
+        let at = now + wait.min(LONGEST_WAIT);
+        if at <= flight.budget {
+            self.deadlines.set_in_lane(slot.index, flight.tries.min(16) as u8, at);
+        } else {
+            self.deadlines.set(slot.index, flight.budget);
+        }
+        flight.tries += 1;
+        flight.sent += 1;
+        flight.first_sent.get_or_insert(now);
+        flight.last_sent = now;
+        flight.state = State::Waiting;
+        let to = flight.address;
+        self.limiter.charge(size);
+        self.hosts.charge(to.ip(), protocol.pace().host, now);
+        Some(Transmit { to, size })
+    }
+
+    fn queue_follow_up(&mut self, slot: Slot) {
+        if let Some(flight) = self.flights.get_mut(slot) {
+            self.deadlines.cancel(slot.index);
+            flight.state = State::Queued;
+            self.follow_ups.push_back(slot);
+        }
+    }
+
+    /// A step stayed unanswered, or a time of listening is over.
+    fn silence(&mut self, slot: Slot, now: Instant) {
+        let Some(flight) = self.flights.get_mut(slot) else { return };
+        let plan = &self.plans[usize::from(flight.plan)];
+        let ask = plan.ask(&self.settings, flight.address);
+        let next = plan.legs[usize::from(flight.leg)].protocol.silence(&mut flight.session, &ask);
+        let over = now >= flight.budget || self.stopping.is_some();
+        match next {
+            Next::Send | Next::SendAfter(_) | Next::Listen(_) if over => self.proceed(slot, Next::Finish, now),
+            next => self.proceed(slot, next, now),
+        }
+    }
+
+    /// Does what a protocol said comes next.
+    fn proceed(&mut self, slot: Slot, next: Next, now: Instant) {
+        let Some(flight) = self.flights.get_mut(slot) else { return };
+        match next {
+            Next::Send | Next::SendAfter(_) => {
+                let gap = self.plans[usize::from(flight.plan)].legs[usize::from(flight.leg)].protocol.pace().server;
+                let asked = if let Next::SendAfter(pause) = next { now + pause } else { now };
+                let at = asked.max(flight.last_sent + gap);
+                flight.tries = 0;
+                self.reassembly.release(&mut flight.parts);
+                if at <= now {
+                    self.queue_follow_up(slot);
+                } else {
+                    flight.state = State::Pausing;
+                    self.deadlines.set(slot.index, at.min(flight.budget));
+                }
+            }
+            Next::Listen(time) => {
+                flight.state = State::Listening;
+                self.deadlines.set(slot.index, (now + time).min(flight.budget));
+            }
+            Next::Finish if flight.answer_count > 0 => self.finish(slot, Status::Ok, now),
+            Next::Finish => {
+                let evidence = flight.evidence;
+                self.finish(slot, evidence, now);
+            }
+            Next::Fail(status) => self.finish(slot, status, now),
+        }
+    }
+
+    /// Ends a leg: the target goes on with the next one, or is handed over.
+    fn finish(&mut self, slot: Slot, status: Status, now: Instant) {
+        self.deadlines.cancel(slot.index);
+        let Some(flight) = self.flights.get_mut(slot) else { return };
+        self.reassembly.release(&mut flight.parts);
+        let address = flight.address;
+        let answered = flight.answer_count > 0;
+        self.recent.end(&address, answered);
+        let settled = answered || matches!(status, Status::Ok | Status::Banned | Status::SendError | Status::Aborted);
+        if !settled && self.stopping.is_none() && self.next_leg(slot, now) {
+            return;
+        }
+        let Some(flight) = self.flights.get_mut(slot) else { return };
+        self.answer_bytes -= flight.answers.len();
+        let finished = Finished {
+            plan: flight.plan,
+            leg: flight.leg,
+            origin: flight.origin,
+            icmp: flight.icmp,
+            os_error: flight.os_error,
+            rtt_us: flight.rtt,
+            rtt_ambiguous: flight.rtt_ambiguous,
+            attempts: flight.retries + 1,
+            sent: flight.sent,
+            received: flight.received,
+            fragments: flight.fragments,
+            ..Finished::new(address, status, flight.first_sent.unwrap_or(now))
+        };
+        self.batch.push(finished, &flight.answers);
+        self.batch_began.get_or_insert(now);
+        if self.batch.is_full() {
+            self.close_batch();
+        }
+        self.targets.finished += 1;
+        self.flights.remove(slot);
+    }
+
+    /// Moves a flight to the next leg of its plan; false if there is none that can be asked.
+    fn next_leg(&mut self, slot: Slot, now: Instant) -> bool {
+        let Some(flight) = self.flights.get_mut(slot) else { return false };
+        let (ip, target_port) = (flight.address.ip(), flight.target_port);
+        let legs = &self.plans[usize::from(flight.plan)].legs;
+        // Bounded by the legs. One whose address another plan is asking at the moment is left out.
+        for (number, leg) in legs.iter().enumerate().skip(usize::from(flight.leg) + 1) {
+            let address = SocketAddr::new(ip, leg.port.unwrap_or(target_port));
+            let Some(flight) = self.flights.get_mut(slot) else { return false };
+            if flight.address != address && !self.flights.move_to(slot, address) {
+                continue;
+            }
+            if let Some(flight) = self.flights.get_mut(slot) {
+                flight.begin_leg(number as u8, now + self.settings.budget);
+                self.queue_follow_up(slot);
+                return true;
+            }
+        }
+        false
+    }
+
+    fn close_batch(&mut self) {
+        let next = self.spare.pop().unwrap_or_default();
+        self.full.push_back(std::mem::replace(&mut self.batch, next));
+        self.batch_began = None;
+    }
+}
+
+impl Flight {
+    /// Forgets the answers of one protocol and begins with another.
+    fn begin_leg(&mut self, leg: u8, budget: Instant) {
+        self.leg = leg;
+        self.session = crate::protocol::AnySession::Fresh;
+        self.tries = 0;
+        self.budget = budget;
+    }
+
+    /// Remembers what silence will mean, unless something stronger came before.
+    fn note(&mut self, status: Status) {
+        let rank = |status| match status {
+            Status::Unreachable => 1,
+            Status::Malformed => 2,
+            Status::SplitIncomplete => 3,
+            Status::SplitCorrupt => 4,
+            _ => 0,
+        };
+        if rank(status) > rank(self.evidence) {
+            self.evidence = status;
+        }
+    }
+}
+
+/// Bytes of pieces, and of answers that wait for others of their target, that all flights together may hold.
+const MOST_HELD: usize = 64 << 20;
+/// A try never waits longer, however often the time-out doubled.
+const LONGEST_WAIT: Duration = Duration::from_secs(3600);
+/// A batch is handed over when its first target has waited this long.
+const BATCH_AGE: Duration = Duration::from_millis(100);
+/// Empty batches that are kept.
+const MOST_SPARE: usize = 64;

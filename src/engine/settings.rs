@@ -1,0 +1,61 @@
+//! What the engine is told: how long to wait, how often to ask, how much at once, and what to ask.
+
+use std::time::Duration;
+
+use super::limiter::Rate;
+use crate::protocol::{AnyProtocol, Ask};
+use crate::record::QuerySet;
+use crate::rng::AddressHasher;
+
+/// Settings of a run.
+#[derive(Debug, Clone, Copy)]
+pub struct Settings {
+    /// Wait for the answer to a first try; doubles with each further one.
+    pub timeout: Duration,
+    /// Further tries of each step after silence.
+    pub retries: u32,
+    /// Longest that one target may take (each leg of its plan).
+    pub budget: Duration,
+    /// Most targets in flight.
+    pub window: usize,
+    /// Limits on what leaves.
+    pub rate: Rate,
+    /// Time between two datagrams to one address after a burst; zero for no limit.
+    pub host_gap: Duration,
+    /// Queries to ask.
+    pub queries: QuerySet,
+    /// Key of everything that depends on addresses.
+    pub key: AddressHasher,
+}
+
+/// What is tried for a target, one leg after the other, until one is answered.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Plan {
+    /// At least one.
+    pub legs: Vec<Leg>,
+    /// The part of the target's URL behind `?`.
+    pub parameters: Box<str>,
+}
+
+/// A protocol to try, and where.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Leg {
+    /// The protocol.
+    pub protocol: AnyProtocol,
+    /// The port, if it is not the target's own.
+    pub port: Option<u16>,
+}
+
+impl Plan {
+    /// A plan of one protocol at the target's own port.
+    #[must_use]
+    pub fn of(protocol: AnyProtocol) -> Self {
+        Self { legs: vec![Leg { protocol, port: None }], parameters: "".into() }
+    }
+
+    /// What is asked of the server at `address`.
+    #[must_use]
+    pub fn ask(&self, settings: &Settings, address: std::net::SocketAddr) -> Ask<'_> {
+        Ask { queries: settings.queries, address, parameters: &self.parameters, key: settings.key }
+    }
+}

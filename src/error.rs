@@ -1,0 +1,67 @@
+//! The error that ends the program, with its exit code.
+
+use std::io;
+use std::process::ExitCode;
+
+use crate::net;
+use crate::output::OutputError;
+
+/// Why a command failed.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// What was typed cannot be done.
+    #[error("{0}")]
+    Usage(String),
+    /// A file of the user's cannot be read.
+    #[error("reading {name}: {source}")]
+    Input {
+        /// The file.
+        name: String,
+        /// Why.
+        source: io::Error,
+    },
+    /// Rows, metadata or another output cannot be written.
+    #[error("{0}")]
+    Output(#[from] OutputError),
+    /// Rows could not be written, and this is what is safe.
+    #[error("{error}; {safe}")]
+    OutputLost {
+        /// What failed.
+        error: OutputError,
+        /// What was written before.
+        safe: String,
+    },
+    /// The network or the system failed.
+    #[error("{0}")]
+    Net(#[from] net::Error),
+    /// The ledger does not add up.
+    #[error("the ledger does not add up ({0}); this is a bug in fragscan, please report it with the metadata file")]
+    Ledger(String),
+    /// Something that must not happen did.
+    #[error("{0}; this is a bug in fragscan, please report it")]
+    Bug(&'static str),
+}
+
+impl Error {
+    /// A usage error with its explanation.
+    pub fn usage(message: impl Into<String>) -> Self {
+        Self::Usage(message.into())
+    }
+
+    /// The process's exit code for it.
+    #[must_use]
+    pub fn exit_code(&self) -> ExitCode {
+        match self {
+            Self::Usage(_) | Self::Input { .. } => ExitCode::from(USAGE),
+            Self::Output(_) | Self::OutputLost { .. } => ExitCode::from(OUTPUT),
+            Self::Net(_) | Self::Ledger(_) | Self::Bug(_) => ExitCode::FAILURE,
+        }
+    }
+}
+
+/// Exit code of a run that could not be understood.
+pub const USAGE: u8 = 2;
+/// Exit code of a run that was stopped before its end.
+pub const STOPPED: u8 = 3;
+/// Exit code of a run whose output could not be written.
+pub const OUTPUT: u8 = 4;

@@ -1,0 +1,199 @@
+//! Simulated servers: thousands of them, of every protocol, on loopback or in virtual time.
+//!
+//! What a server is follows from a hash of the farm's seed and its number, so a farm needs no memory and is the same in
+//! every run. The servers answer through [`Protocol::serve`](crate::protocol::Protocol::serve); [`link`] loses, delays,
+//! repeats and reorders datagrams; [`serve`] puts a farm on real sockets.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+
+use crate::protocol::{self, Persona, Replies};
+use crate::rng::{AddressHasher, mix, unit};
+
+pub mod link;
+pub mod serve;
+mod settings;
+
+pub use settings::{FarmSettings, SettingError, Share};
+
+/// A farm: `settings.servers` servers at 127.0.0.2 and on, all on one port.
+#[derive(Debug, Clone, Copy)]
+pub struct Farm {
+    settings: FarmSettings,
+    port: u16,
+    closed_port: u16,
+    challenges: AddressHasher,
+}
+
+/// How a server of a farm behaves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Behaviour {
+    /// It answers.
+    Normal,
+    /// It never answers.
+    Silent,
+    /// Its port is closed: it is listed with the port on which nobody listens.
+    Refused,
+    /// It says that the client is banned.
+    Banned,
+    /// It answers with bytes that mean nothing.
+    Malformed,
+}
+
+impl Farm {
+    /// A farm on `port`; its refused servers are said to be on `closed_port`.
+    #[must_use]
+    pub fn new(settings: FarmSettings, port: u16, closed_port: u16) -> Self {
+        Self { settings, port, closed_port, challenges: AddressHasher::new(settings.seed ^ CHALLENGE) }
+    }
+
+    /// How many servers there are.
+    #[must_use]
+    pub fn len(&self) -> u32 {
+        self.settings.servers
+    }
+
+    /// True when there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// What was asked for.
+    #[must_use]
+    pub fn settings(&self) -> &FarmSettings {
+        &self.settings
+    }
+
+    /// Port of all servers that are not refused.
+    #[must_use]
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// Address at which server `index` is to be asked.
+    #[must_use]
+    pub fn address(&self, index: u32) -> SocketAddr {
+        let port = if self.behaviour(index) == Behaviour::Refused { self.closed_port } else { self.port };
+        SocketAddr::new(IpAddr::V4(Ipv4Addr::from_bits(FIRST.to_bits() + index)), port)
+    }
+
+    /// The server at `ip`.
+    #[must_use]
+    pub fn index_of(&self, ip: Ipv4Addr) -> Option<u32> {
+        let index = ip.to_bits().checked_sub(FIRST.to_bits())?;
+        (index < self.len()).then_some(index)
+    }
+
+    /// How server `index` behaves.
+    #[must_use]
+    pub fn behaviour(&self, index: u32) -> Behaviour {
+        let FarmSettings { silent, refused, banned, malformed, .. } = self.settings;
+        let mut at = unit(self.hash(index, BEHAVIOUR));
+        for (share, behaviour) in [
+            (silent, Behaviour::Silent),
+            (refused, Behaviour::Refused),
+            (banned, Behaviour::Banned),
+            (malformed, Behaviour::Malformed),
+        ] {
+            if at < share.fraction() {
+                return behaviour;
+            }
+            at -= share.fraction();
+        }
+        Behaviour::Normal
+    }
+
+    /// What server `index` is, for `client`.
+    #[must_use]
+    pub fn persona(&self, index: u32, client: SocketAddr) -> Persona {
+        let behaviour = self.behaviour(index);
+        let asks = unit(self.hash(index, CHALLENGE)) < self.settings.challenge.fraction();
+        let challenge = asks.then(|| (self.challenges.socket(&client) ^ self.hash(index, CHALLENGE)) as u32);
+        Persona {
+            seed: self.hash(index, PERSONA),
+            index,
+            port: self.port,
+            challenge: challenge.map(u32::to_le_bytes),
+            banned: behaviour == Behaviour::Banned,
+            malformed: behaviour == Behaviour::Malformed,
+        }
+    }
+
+    /// Answers a datagram that `client` sent to the server at `ip`.
+    pub fn answer(&self, ip: Ipv4Addr, client: SocketAddr, request: &[u8], replies: &mut Replies) {
+        let Some(index) = self.index_of(ip) else { return };
+        if matches!(self.behaviour(index), Behaviour::Silent | Behaviour::Refused) {
+            return;
+        }
+        let persona = self.persona(index, client);
+        for protocol in protocol::all() {
+            protocol.serve(&persona, request, replies);
+            if !replies.is_empty() {
+                return;
+            }
+        }
+    }
+
+    fn hash(&self, index: u32, purpose: u64) -> u64 {
+        mix(self.settings.seed ^ mix(u64::from(index) << 8 | purpose))
+    }
+}
+
+/// Address of the first server: 127.0.0.1 is left to others.
+pub const FIRST: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 2);
+/// Most servers: the last one is at 127.255.255.254, since 127.255.255.255 is a broadcast address.
+pub const MOST_SERVERS: u32 = 0x7FFF_FFFE - 0x7F00_0002 + 1;
+
+const BEHAVIOUR: u64 = 1;
+const CHALLENGE: u64 = 2;
+const PERSONA: u64 = 3;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn farm(settings: FarmSettings) -> Farm {
+        Farm::new(settings, 27_015, 27_016)
+    }
+
+    #[test]
+    fn shares_are_kept_and_do_not_overlap() {
+        let share = Share::percent(10.0);
+        let settings = FarmSettings {
+            servers: 20_000,
+            silent: share,
+            refused: share,
+            banned: share,
+            malformed: share,
+            ..FarmSettings::default()
+        };
+        let farm = farm(settings);
+        for behaviour in [Behaviour::Silent, Behaviour::Refused, Behaviour::Banned, Behaviour::Malformed] {
+            let count = (0..farm.len()).filter(|&index| farm.behaviour(index) == behaviour).count();
+            assert!((1_800..2_200).contains(&count), "{behaviour:?}: {count}");
+        }
+    }
+
+    #[test]
+    fn addresses_and_numbers_are_inverse_up_to_the_last_server() {
+        let farm = farm(FarmSettings { servers: MOST_SERVERS, ..FarmSettings::default() });
+        for index in [0, 1, 253, 254, 70_000, MOST_SERVERS - 1] {
+            let SocketAddr::V4(address) = farm.address(index) else { panic!("IPv4") };
+            assert_eq!(farm.index_of(*address.ip()), Some(index));
+        }
+        assert_eq!(farm.address(MOST_SERVERS - 1).ip(), IpAddr::V4(Ipv4Addr::new(127, 255, 255, 254)));
+        assert_eq!(farm.index_of(Ipv4Addr::new(127, 0, 0, 1)), None);
+        assert_eq!(farm.index_of(Ipv4Addr::new(127, 255, 255, 255)), None);
+    }
+
+    #[test]
+    fn a_challenge_is_bound_to_the_client_and_the_server() {
+        let farm = farm(FarmSettings { servers: 2, challenge: Share::percent(100.0), ..FarmSettings::default() });
+        let client = |port| SocketAddr::from(([127, 0, 0, 1], port));
+        let one = farm.persona(0, client(1)).challenge;
+        assert!(one.is_some());
+        assert_eq!(one, farm.persona(0, client(1)).challenge);
+        assert_ne!(one, farm.persona(0, client(2)).challenge);
+        assert_ne!(one, farm.persona(1, client(1)).challenge);
+    }
+}

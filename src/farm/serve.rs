@@ -1,0 +1,217 @@
+//! A farm on real loopback sockets: one wildcard socket answers for every server.
+//!
+//! The socket learns from packet information which address was asked and answers from it. It is bound to the loopback
+//! device and drops whatever is not for 127.0.0.0/8, so that a simulated server is never visible from outside.
+#![expect(clippy::disallowed_methods, reason = "delayed replies need the clock")]
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::io::{self, ErrorKind};
+use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
+use std::os::fd::AsRawFd;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use mio::unix::SourceFd;
+use mio::{Events, Interest, Poll, Token, Waker};
+use socket2::{Domain, Protocol, Socket, Type};
+
+use super::link::Link;
+use super::{Farm, FarmSettings};
+use crate::net::{Error, batch, socket, sys};
+use crate::protocol::Replies;
+
+/// A farm that answers until it is dropped.
+pub struct Serving {
+    farm: Farm,
+    stop: Arc<AtomicBool>,
+    waker: Waker,
+    thread: Option<JoinHandle<Served>>,
+}
+
+/// What a farm did.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Served {
+    /// Datagrams that arrived for a server.
+    pub requests: u64,
+    /// Datagrams that were sent back.
+    pub replies: u64,
+    /// Replies that the system did not take.
+    pub send_errors: u64,
+    /// Requests that the kernel dropped because the receive buffer was full.
+    pub dropped_by_kernel: u64,
+}
+
+/// Starts a farm on `port`, or on any free port.
+pub fn start(settings: FarmSettings, port: Option<u16>) -> Result<Serving, Error> {
+    let wanted = SocketAddr::from((Ipv4Addr::UNSPECIFIED, port.unwrap_or(0)));
+    let failed = |source| Error::new("starting simulated servers on", wanted, source);
+    let socket = open(wanted).map_err(failed)?;
+    let port = socket.local_addr().map_err(failed)?.port();
+    let farm = Farm::new(settings, port, closed_port(port).map_err(failed)?);
+    let poll = Poll::new().map_err(failed)?;
+    let waker = Waker::new(poll.registry(), WAKER).map_err(failed)?;
+    poll.registry().register(&mut SourceFd(&socket.as_raw_fd()), SOCKET, Interest::READABLE).map_err(failed)?;
+    let stop = Arc::new(AtomicBool::new(false));
+    let server = Server {
+        farm,
+        socket,
+        there: Link::new(settings.link, settings.seed),
+        back: Link::new(settings.link, !settings.seed),
+        perfect: settings.link.is_perfect(),
+        delayed: BinaryHeap::new(),
+        replies: Replies::default(),
+        served: Served::default(),
+    };
+    let thread = thread::spawn({
+        let stop = Arc::clone(&stop);
+        move || server.run(poll, &stop)
+    });
+    Ok(Serving { farm, stop, waker, thread: Some(thread) })
+}
+
+impl Serving {
+    /// The farm that answers.
+    #[must_use]
+    pub fn farm(&self) -> &Farm {
+        &self.farm
+    }
+
+    /// Stops it and says what it did.
+    pub fn stop(mut self) -> Served {
+        self.end().unwrap_or_default()
+    }
+
+    fn end(&mut self) -> Option<Served> {
+        self.stop.store(true, Ordering::Release);
+        // A thread that cannot be woken looks at the flag when its poll times out.
+        let _ = self.waker.wake();
+        self.thread.take()?.join().ok()
+    }
+}
+
+impl Drop for Serving {
+    fn drop(&mut self) {
+        let _ = self.end();
+    }
+}
+
+struct Server {
+    farm: Farm,
+    socket: UdpSocket,
+    there: Link,
+    back: Link,
+    perfect: bool,
+    delayed: BinaryHeap<Reverse<Delayed>>,
+    replies: Replies,
+    served: Served,
+}
+
+/// A reply that leaves later.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Delayed {
+    at: Instant,
+    to: SocketAddr,
+    local: Ipv4Addr,
+    data: Vec<u8>,
+}
+
+impl Server {
+    fn run(mut self, mut poll: Poll, stop: &AtomicBool) -> Served {
+        let mut events = Events::with_capacity(4);
+        let mut buffer = vec![0; batch::LARGEST];
+        while !stop.load(Ordering::Acquire) {
+            let drained = !(0..AT_ONCE).all(|_| self.answer_one(&mut buffer));
+            self.send_due();
+            let wait = if drained { self.next_reply() } else { Duration::ZERO };
+            // An interrupted poll is one that ends early.
+            let _ = poll.poll(&mut events, Some(wait));
+        }
+        self.served.dropped_by_kernel = sys::dropped(&self.socket).map_or(0, u64::from);
+        self.served
+    }
+
+    /// How long until a delayed reply is due.
+    fn next_reply(&self) -> Duration {
+        self.delayed.peek().map_or(LONGEST_SLEEP, |Reverse(delayed)| {
+            delayed.at.saturating_duration_since(Instant::now()).min(LONGEST_SLEEP)
+        })
+    }
+
+    /// Answers one datagram; false when none waits.
+    fn answer_one(&mut self, buffer: &mut [u8]) -> bool {
+        let (size, client, local) = match sys::receive_with_local(&self.socket, buffer) {
+            Ok(received) => received,
+            Err(error) => return error.kind() != ErrorKind::WouldBlock,
+        };
+        if !local.is_loopback() {
+            return true;
+        }
+        self.served.requests += 1;
+        let request = buffer.get(..size).unwrap_or_default();
+        let mut replies = std::mem::take(&mut self.replies);
+        if self.perfect {
+            self.farm.answer(local, client, request, &mut replies);
+            replies.iter().for_each(|reply| self.send(reply, client, local));
+            replies.clear();
+        } else {
+            let now = Instant::now();
+            for there in self.there.fate().into_iter().flatten() {
+                self.farm.answer(local, client, request, &mut replies);
+                for reply in replies.iter() {
+                    for back in self.back.fate().into_iter().flatten() {
+                        let at = now + there + back;
+                        self.delayed.push(Reverse(Delayed { at, to: client, local, data: reply.to_vec() }));
+                    }
+                }
+                replies.clear();
+            }
+            self.send_due();
+        }
+        self.replies = replies;
+        true
+    }
+
+    fn send_due(&mut self) {
+        let now = Instant::now();
+        while self.delayed.peek().is_some_and(|Reverse(delayed)| delayed.at <= now) {
+            if let Some(Reverse(delayed)) = self.delayed.pop() {
+                self.send(&delayed.data, delayed.to, delayed.local);
+            }
+        }
+    }
+
+    fn send(&mut self, data: &[u8], to: SocketAddr, local: Ipv4Addr) {
+        match sys::send_from_local(&self.socket, data, to, local) {
+            Ok(()) => self.served.replies += 1,
+            Err(_) => self.served.send_errors += 1,
+        }
+    }
+}
+
+/// A wildcard socket that hears loopback only.
+fn open(address: SocketAddr) -> io::Result<UdpSocket> {
+    let socket = Socket::new(Domain::IPV4, Type::DGRAM, Some(Protocol::UDP))?;
+    socket.bind_device(Some(b"lo"))?;
+    socket::tune(&socket, socket::BUFFER)?;
+    sys::enable_packet_info(&socket)?;
+    socket.bind(&address.into())?;
+    Ok(socket.into())
+}
+
+/// A port near `port` on which nobody listens.
+fn closed_port(port: u16) -> io::Result<u16> {
+    (1..1000_u16)
+        .map(|distance| port.checked_add(distance).unwrap_or(port - distance))
+        .find(|port| UdpSocket::bind((Ipv4Addr::UNSPECIFIED, *port)).is_ok())
+        .ok_or_else(|| io::Error::from(ErrorKind::AddrInUse))
+}
+
+const SOCKET: Token = Token(0);
+const WAKER: Token = Token(1);
+/// Datagrams that are answered before somebody asks whether to stop.
+const AT_ONCE: usize = 1024;
+/// A thread that nothing wakes looks around this often.
+const LONGEST_SLEEP: Duration = Duration::from_secs(1);

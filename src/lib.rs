@@ -1,0 +1,34 @@
+//! fragscan asks game servers what they are, many thousands at a time, and writes down what they say.
+//!
+//! ```text
+//!              names, ranges, blocks                     loopback sockets
+//!   cli ─► config ─► target ──┐                                farm
+//!                             ▼                                 ▲
+//!  protocol ◄────────────► engine ◄──── net::driver ◄────► UDP sockets
+//!  (bytes)                 (flights,     (the loop,
+//!     │                     deadlines,    the clock)
+//!     │                     pacing)
+//!     │                       │ batches of raw answers
+//!     └────► decode ────► output::writer (a thread) ──► CSV, NDJSON
+//!                             │
+//!                           ledger: every target, every datagram
+//! ```
+//!
+//! [`protocol`] and [`engine`] know no socket and no clock: datagrams and the time are passed in, so that whole scans
+//! run in tests in virtual time. [`net`] is the one module that touches sockets; the [`farm`] has simulated servers for
+//! tests, benchmarks and first tries.
+
+pub mod cli;
+pub mod command;
+pub mod config;
+pub mod engine;
+pub mod error;
+pub mod farm;
+pub mod ledger;
+pub mod net;
+pub mod output;
+pub mod protocol;
+pub mod record;
+pub mod rng;
+pub mod target;
+pub mod wire;

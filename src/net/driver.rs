@@ -1,0 +1,349 @@
+//! The loop: sockets, signals and the clock on one side, the engine on the other.
+//!
+//! One turn: errors, then datagrams, then deadlines (only once the sockets had nothing more to give, so that after a
+//! stall the answers that wait come before the time-outs), then what may be sent, then finished targets to the writer,
+//! then sleep until something happens. When the writer's channel is full, new targets are held back; reading goes on
+//! and nothing is dropped.
+#![expect(clippy::disallowed_methods, reason = "this is the one place that reads the clock for the engine")]
+
+use std::io::{self, ErrorKind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant, SystemTime};
+
+use crossbeam_channel::{Receiver, Sender, TrySendError};
+use mio::net::UdpSocket;
+use mio::{Events, Interest, Poll, Token, Waker};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook_mio::v1_0::Signals;
+
+use super::batch::{DatagramIo, Outgoing};
+use super::socket::{self, Granted};
+use super::{Error, sys};
+use crate::engine::{Batch, Engine, Snapshot};
+
+/// Runs an engine over real sockets.
+pub struct Driver {
+    engine: Engine,
+    poll: Poll,
+    events: Events,
+    ipv4: Option<Lane>,
+    ipv6: Option<Lane>,
+    io: Box<dyn DatagramIo>,
+    outgoing: Outgoing,
+    writer: Handover,
+    signals: Signals,
+    halt: Halt,
+    stop: Option<Stop>,
+}
+
+/// Channels to and from the writer thread.
+pub struct Handover {
+    /// Finished targets.
+    pub batches: Sender<Batch>,
+    /// Batches that were written and can be filled again.
+    pub returned: Receiver<Batch>,
+}
+
+/// Why a run ended before every target was asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stop {
+    /// A signal, by its number.
+    Signal(i32),
+    /// The rows could not be written.
+    Output,
+}
+
+/// What is known when a run is over.
+#[derive(Debug, Clone, Copy)]
+pub struct Outcome {
+    /// Why it ended early, if it did.
+    pub stop: Option<Stop>,
+    /// The engine's counters, with the kernel's drops.
+    pub snapshot: Snapshot,
+    /// Buffers of the IPv4 socket, or of the IPv6 socket if that is the only one.
+    pub granted: Option<Granted>,
+}
+
+/// Stops a run at once from another thread.
+#[derive(Clone)]
+pub struct Halt {
+    asked: Arc<AtomicBool>,
+    waker: Arc<Waker>,
+}
+
+impl Halt {
+    /// Ends every flight now.
+    pub fn stop(&self) {
+        self.asked.store(true, Ordering::Release);
+        // If the loop cannot be woken it still sees the flag when its next deadline comes.
+        let _ = self.waker.wake();
+    }
+}
+
+/// A socket of one family.
+struct Lane {
+    socket: UdpSocket,
+    granted: Granted,
+    /// It may have more to give: set by an event, cleared when it would block.
+    readable: bool,
+}
+
+impl Driver {
+    /// Opens the sockets that `ipv4` and `ipv6` ask for and takes over the signals that stop a run.
+    pub fn new(
+        engine: Engine,
+        ipv4: bool,
+        ipv6: bool,
+        io: Box<dyn DatagramIo>,
+        writer: Handover,
+    ) -> Result<Self, Error> {
+        let setup = |source| Error::on("setting up the event loop for", "UDP", source);
+        let poll = Poll::new().map_err(setup)?;
+        let waker = Arc::new(Waker::new(poll.registry(), WAKER).map_err(setup)?);
+        let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP]).map_err(setup)?;
+        poll.registry().register(&mut signals, SIGNALS, Interest::READABLE).map_err(setup)?;
+        Ok(Self {
+            engine,
+            ipv4: ipv4.then(|| Lane::open(&poll, false, IPV4)).transpose()?,
+            ipv6: ipv6.then(|| Lane::open(&poll, true, IPV6)).transpose()?,
+            poll,
+            events: Events::with_capacity(16),
+            io,
+            outgoing: Outgoing::default(),
+            writer,
+            signals,
+            halt: Halt { asked: Arc::default(), waker },
+            stop: None,
+        })
+    }
+
+    /// A handle that stops the run from another thread.
+    #[must_use]
+    pub fn halt(&self) -> Halt {
+        self.halt.clone()
+    }
+
+    /// Runs until every target has ended and was handed to the writer.
+    pub fn run(mut self) -> Result<Outcome, Error> {
+        let mut unwritten = None;
+        loop {
+            self.stop_if_asked();
+            self.drain_errors();
+            let drained = self.receive();
+            if drained {
+                self.engine.handle_timeout(Instant::now());
+            }
+            let blocked = self.send();
+            self.hand_over(&mut unwritten);
+            if self.engine.is_done() && unwritten.is_none() {
+                return Ok(self.outcome());
+            }
+            self.wait(drained, blocked || unwritten.is_some())?;
+        }
+    }
+
+    fn stop_if_asked(&mut self) {
+        if self.halt.asked.swap(false, Ordering::AcqRel) {
+            self.stop = Some(Stop::Output);
+            let now = Instant::now();
+            self.engine.stop(now);
+            self.engine.stop(now);
+        }
+    }
+
+    fn drain_errors(&mut self) {
+        for lane in [&self.ipv4, &self.ipv6].into_iter().flatten() {
+            drain_errors(&mut self.engine, lane);
+        }
+    }
+
+    /// Receives what waits, up to a bound; true if every socket has nothing more to give.
+    fn receive(&mut self) -> bool {
+        let mut drained = true;
+        for lane in [&mut self.ipv4, &mut self.ipv6].into_iter().flatten() {
+            let (engine, io) = (&mut self.engine, &mut self.io);
+            let mut received = 0;
+            let mut failures = 0;
+            while lane.readable && received < MOST_RECEIVED {
+                let mut take = |from, data: &[u8]| {
+                    let now = Instant::now();
+                    engine.handle_datagram(now, now, from, data);
+                };
+                match io.receive(&lane.socket, &mut take) {
+                    Ok(count) => received += count,
+                    Err(error) if error.kind() == ErrorKind::WouldBlock => lane.readable = false,
+                    // An error of an earlier datagram is reported on whatever call comes next. It is in the queue with
+                    // its address; the call is repeated, and only a socket that keeps failing is left for this turn.
+                    Err(_) if failures < MOST_FAILURES => {
+                        failures += 1;
+                        drain_errors(engine, lane);
+                    }
+                    Err(_) => break,
+                }
+            }
+            drained &= !lane.readable;
+        }
+        drained
+    }
+
+    /// Sends a batch of what may leave; true if the system takes no more at the moment.
+    fn send(&mut self) -> bool {
+        let now = Instant::now();
+        while !self.outgoing.is_full()
+            && let Some(transmit) = self.engine.poll_transmit(now, self.outgoing.buffer())
+        {
+            self.outgoing.push(transmit.to);
+        }
+        let mut failures = 0;
+        // Bounded by the datagrams of the batch and the failures that are allowed in a row.
+        while let Some((to, _)) = self.outgoing.front() {
+            let lane = if to.is_ipv4() { self.ipv4.as_ref() } else { self.ipv6.as_ref() };
+            let Some(lane) = lane else {
+                self.engine.handle_send_error(now, to, libc::EAFNOSUPPORT);
+                self.outgoing.advance(1);
+                continue;
+            };
+            match self.io.send(&lane.socket, &self.outgoing) {
+                Ok(count) => {
+                    self.outgoing.advance(count);
+                    failures = 0;
+                }
+                Err(error) if is_congestion(&error) => return true,
+                // It may be the error of an earlier datagram, to another address: look, and try again.
+                Err(_) if failures < MOST_FAILURES => {
+                    failures += 1;
+                    drain_errors(&mut self.engine, lane);
+                }
+                Err(error) => {
+                    let number = error.raw_os_error().unwrap_or(libc::EIO);
+                    self.engine.handle_send_error(now, to, number);
+                    self.outgoing.advance(1);
+                    failures = 0;
+                }
+            }
+        }
+        false
+    }
+
+    fn hand_over(&mut self, unwritten: &mut Option<Batch>) {
+        let now = Instant::now();
+        while let Some(batch) = unwritten.take().or_else(|| self.engine.poll_finished(now)) {
+            match self.writer.batches.try_send(batch) {
+                Ok(()) => {}
+                Err(TrySendError::Full(batch)) => {
+                    *unwritten = Some(batch);
+                    break;
+                }
+                // The writer has failed and said so; what it did not take cannot be written any more.
+                Err(TrySendError::Disconnected(_)) => {}
+            }
+        }
+        while let Ok(batch) = self.writer.returned.try_recv() {
+            self.engine.recycle(batch);
+        }
+        self.engine.hold_new(unwritten.is_some());
+    }
+
+    /// Sleeps until a socket, a signal, the waker, or a deadline; shortly if `retry` says that somebody is busy.
+    fn wait(&mut self, drained: bool, retry: bool) -> Result<(), Error> {
+        let now = Instant::now();
+        let deadline = self.engine.poll_timeout(now);
+        let until = if retry { Some(deadline.map_or(now + RETRY, |at| at.max(now + RETRY))) } else { deadline };
+        let timeout =
+            if drained { until.map(|at| sleep_for(at.saturating_duration_since(now))) } else { Some(Duration::ZERO) };
+        match self.poll.poll(&mut self.events, timeout) {
+            Err(error) if error.kind() != ErrorKind::Interrupted => {
+                return Err(Error::on("waiting for", "events", error));
+            }
+            _ => {}
+        }
+        let mut signalled = false;
+        for event in &self.events {
+            match event.token() {
+                IPV4 => set_readable(self.ipv4.as_mut()),
+                IPV6 => set_readable(self.ipv6.as_mut()),
+                SIGNALS => signalled = true,
+                _ => {}
+            }
+        }
+        if signalled {
+            for signal in self.signals.pending() {
+                self.stop.get_or_insert(Stop::Signal(signal));
+                self.engine.stop(Instant::now());
+            }
+        }
+        Ok(())
+    }
+
+    fn outcome(&self) -> Outcome {
+        let mut snapshot = self.engine.snapshot();
+        let lanes = [&self.ipv4, &self.ipv6].into_iter().flatten();
+        let dropped = lanes.clone().filter_map(|lane| sys::dropped(&lane.socket).ok());
+        snapshot.datagrams.dropped_by_kernel = dropped.map(u64::from).sum();
+        let granted = lanes.map(|lane| lane.granted).next();
+        Outcome { stop: self.stop, snapshot, granted }
+    }
+}
+
+impl Lane {
+    fn open(poll: &Poll, ipv6: bool, token: Token) -> Result<Self, Error> {
+        let (socket, granted) = socket::open(ipv6, socket::BUFFER)?;
+        let mut socket = UdpSocket::from_std(socket);
+        poll.registry()
+            .register(&mut socket, token, Interest::READABLE)
+            .map_err(|source| Error::on("watching", "a UDP socket", source))?;
+        Ok(Self { socket, granted, readable: true })
+    }
+}
+
+/// Reads the clocks: the instant, and the microseconds since the Unix epoch that belong to it.
+#[must_use]
+pub fn read_clocks() -> (Instant, i64) {
+    let unix = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    (Instant::now(), i64::try_from(unix.as_micros()).unwrap_or(i64::MAX))
+}
+
+/// Empties a socket's error queue into the engine. Entries fill the receive buffer, so they must not be left there.
+fn drain_errors(engine: &mut Engine, lane: &Lane) {
+    // Bounded; what is left is taken in the next turn.
+    for _ in 0..MOST_RECEIVED {
+        match sys::receive_error(&lane.socket) {
+            Ok(Some(error)) => match error.cause {
+                sys::Cause::Icmp(icmp) => engine.handle_icmp(Instant::now(), error.to, icmp),
+                sys::Cause::Local(number) => engine.handle_send_error(Instant::now(), error.to, number),
+            },
+            Ok(None) => {}
+            Err(_) => return,
+        }
+    }
+}
+
+fn set_readable(lane: Option<&mut Lane>) {
+    if let Some(lane) = lane {
+        lane.readable = true;
+    }
+}
+
+/// The system cannot take the datagram at the moment, and will later.
+fn is_congestion(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(libc::EAGAIN | libc::ENOBUFS | libc::ENOMEM))
+}
+
+/// The poll rounds up to whole milliseconds. A short wait is rounded down instead, to spin rather than to be late; the
+/// limiter makes up for a longer one.
+fn sleep_for(wait: Duration) -> Duration {
+    if wait < Duration::from_millis(2) { Duration::from_millis(wait.as_millis() as u64) } else { wait }
+}
+
+const IPV4: Token = Token(0);
+const IPV6: Token = Token(1);
+const SIGNALS: Token = Token(2);
+const WAKER: Token = Token(3);
+
+/// Datagrams, or errors, that are taken in one turn before something is sent again.
+const MOST_RECEIVED: usize = 1024;
+/// Failures in a row that may be those of earlier datagrams.
+const MOST_FAILURES: usize = 8;
+/// How soon a full device queue or a full channel is tried again.
+const RETRY: Duration = Duration::from_millis(1);

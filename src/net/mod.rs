@@ -1,0 +1,32 @@
+//! Sockets and the clock: everything that happens outside of the engine's bytes and times.
+
+use std::io;
+use std::net::SocketAddr;
+
+pub mod batch;
+pub mod driver;
+pub mod socket;
+pub mod sys;
+
+/// A system call that failed: what was being done, to what, and why it failed.
+#[derive(Debug, thiserror::Error)]
+#[error("{operation} {subject}: {source}")]
+pub struct Error {
+    operation: &'static str,
+    subject: String,
+    source: io::Error,
+}
+
+impl Error {
+    /// The failure of `operation` on `address`.
+    #[must_use]
+    pub fn new(operation: &'static str, address: SocketAddr, source: io::Error) -> Self {
+        Self { operation, subject: address.to_string(), source }
+    }
+
+    /// The failure of `operation` on something that has no address.
+    #[must_use]
+    pub fn on(operation: &'static str, subject: &str, source: io::Error) -> Self {
+        Self { operation, subject: subject.to_owned(), source }
+    }
+}

@@ -1,0 +1,334 @@
+//! Raw system calls that socket2 lacks: the error queue, packet information, forced buffers, drop counters.
+//!
+//! This is the only file with `unsafe` code. Every function takes a borrowed descriptor and buffers that it outlives,
+//! and returns owned, checked values.
+#![expect(unsafe_code, reason = "socket2 has no safe form of these calls")]
+
+use std::io;
+use std::mem::{self, MaybeUninit};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::os::fd::{AsFd, AsRawFd};
+use std::ptr;
+
+use socket2::SockAddr;
+
+use crate::engine::Icmp;
+
+/// An entry of a socket's error queue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct QueuedError {
+    /// Where the datagram went that the error is about.
+    pub to: SocketAddr,
+    /// What it is.
+    pub cause: Cause,
+}
+
+/// Where a queued error comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cause {
+    /// An ICMP message.
+    Icmp(Icmp),
+    /// This machine, with its error number.
+    Local(i32),
+}
+
+/// Asks for ICMP errors, with the address of the datagram they are about (`IP_RECVERR`, `IPV6_RECVERR`). It also makes
+/// the kernel report a full device queue (ENOBUFS) instead of hiding it.
+pub fn enable_error_queue(socket: &impl AsFd, ipv6: bool) -> io::Result<()> {
+    if ipv6 {
+        set_option(socket, libc::IPPROTO_IPV6, libc::IPV6_RECVERR, 1)
+    } else {
+        set_option(socket, libc::IPPROTO_IP, libc::IP_RECVERR, 1)
+    }
+}
+
+/// Takes one entry of the error queue; `WouldBlock` when it is empty.
+pub fn receive_error(socket: &impl AsFd) -> io::Result<Option<QueuedError>> {
+    let mut payload = [0_u8; 64];
+    let mut control = ControlBuffer::new();
+    let mut message = Message::new(&mut payload, &mut control);
+    let (_, to) = message.receive(socket, libc::MSG_ERRQUEUE)?;
+    let found = message.control().find_map(|(level, kind, data)| {
+        let v4 = level == libc::IPPROTO_IP && kind == libc::IP_RECVERR;
+        let v6 = level == libc::IPPROTO_IPV6 && kind == libc::IPV6_RECVERR;
+        if v4 || v6 { read::<libc::sock_extended_err>(data) } else { None }
+    });
+    Ok(to.zip(found).map(|(to, error)| QueuedError { to, cause: cause(&error) }))
+}
+
+/// Asks for the local address of every datagram (`IP_PKTINFO`).
+pub fn enable_packet_info(socket: &impl AsFd) -> io::Result<()> {
+    set_option(socket, libc::IPPROTO_IP, libc::IP_PKTINFO, 1)
+}
+
+/// Receives one datagram with its sender and the local IPv4 address that it was sent to.
+pub fn receive_with_local(socket: &impl AsFd, buffer: &mut [u8]) -> io::Result<(usize, SocketAddr, Ipv4Addr)> {
+    let mut control = ControlBuffer::new();
+    let mut message = Message::new(buffer, &mut control);
+    let (size, from) = message.receive(socket, 0)?;
+    let local = message.control().find_map(|(level, kind, data)| {
+        if level != libc::IPPROTO_IP || kind != libc::IP_PKTINFO {
+            return None;
+        }
+        read::<libc::in_pktinfo>(data).map(|info| Ipv4Addr::from_bits(u32::from_be(info.ipi_addr.s_addr)))
+    });
+    let from = from.ok_or(io::ErrorKind::InvalidData)?;
+    Ok((size, from, local.ok_or(io::ErrorKind::InvalidData)?))
+}
+
+/// Sends one datagram to `to` from the local IPv4 address `local`.
+pub fn send_from_local(socket: &impl AsFd, data: &[u8], to: SocketAddr, local: Ipv4Addr) -> io::Result<()> {
+    let to = SockAddr::from(to);
+    let mut control = ControlBuffer::new();
+    let info = libc::in_pktinfo {
+        ipi_ifindex: 0,
+        ipi_spec_dst: libc::in_addr { s_addr: local.to_bits().to_be() },
+        ipi_addr: libc::in_addr { s_addr: 0 },
+    };
+    let mut slice = libc::iovec { iov_base: data.as_ptr().cast_mut().cast(), iov_len: data.len() };
+    // SAFETY: `msghdr` is plain data for which all zeros is valid.
+    let mut header: libc::msghdr = unsafe { mem::zeroed() };
+    header.msg_name = to.as_ptr().cast_mut().cast();
+    header.msg_namelen = to.len();
+    header.msg_iov = &raw mut slice;
+    header.msg_iovlen = 1;
+    header.msg_control = control.0.as_mut_ptr().cast();
+    // SAFETY: CMSG_SPACE and CMSG_LEN only compute; the control buffer is aligned for `cmsghdr` and far larger than one
+    // message with an `in_pktinfo`, so the first header and its data lie inside it. sendmsg reads the name, the data
+    // and the control message, which all live until it returns.
+    let sent = unsafe {
+        header.msg_controllen = libc::CMSG_SPACE(size_of::<libc::in_pktinfo>() as u32) as _;
+        let first = libc::CMSG_FIRSTHDR(&raw const header);
+        (*first).cmsg_level = libc::IPPROTO_IP;
+        (*first).cmsg_type = libc::IP_PKTINFO;
+        (*first).cmsg_len = libc::CMSG_LEN(size_of::<libc::in_pktinfo>() as u32) as _;
+        ptr::write_unaligned(libc::CMSG_DATA(first).cast(), info);
+        libc::sendmsg(socket.as_fd().as_raw_fd(), &raw const header, 0)
+    };
+    if sent < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
+/// Sets the receive buffer beyond the system's limit, which only a privileged process may (`SO_RCVBUFFORCE`).
+pub fn force_receive_buffer(socket: &impl AsFd, bytes: usize) -> io::Result<()> {
+    set_option(socket, libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, bytes as libc::c_int)
+}
+
+/// Sets the send buffer beyond the system's limit, which only a privileged process may (`SO_SNDBUFFORCE`).
+pub fn force_send_buffer(socket: &impl AsFd, bytes: usize) -> io::Result<()> {
+    set_option(socket, libc::SOL_SOCKET, libc::SO_SNDBUFFORCE, bytes as libc::c_int)
+}
+
+/// Datagrams that the kernel dropped because this socket's receive buffer was full (`SO_MEMINFO`).
+pub fn dropped(socket: &impl AsFd) -> io::Result<u32> {
+    const SO_MEMINFO: libc::c_int = 55;
+    const DROPS: usize = 8; // SK_MEMINFO_DROPS of linux/sock_diag.h
+    let mut words = [0_u32; 9];
+    let mut length = size_of_val(&words) as libc::socklen_t;
+    // SAFETY: getsockopt writes at most `length` bytes to `words` and the number written to `length`.
+    let result = unsafe {
+        libc::getsockopt(
+            socket.as_fd().as_raw_fd(),
+            libc::SOL_SOCKET,
+            SO_MEMINFO,
+            words.as_mut_ptr().cast(),
+            &raw mut length,
+        )
+    };
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(words[DROPS]) }
+}
+
+fn cause(error: &libc::sock_extended_err) -> Cause {
+    const V4_UNREACHABLE: u8 = 3;
+    const V6_UNREACHABLE: u8 = 1;
+    let icmp = match (error.ee_origin, error.ee_type, error.ee_code) {
+        (libc::SO_EE_ORIGIN_ICMP, V4_UNREACHABLE, 3) | (libc::SO_EE_ORIGIN_ICMP6, V6_UNREACHABLE, 4) => {
+            Icmp::PortUnreachable
+        }
+        (libc::SO_EE_ORIGIN_ICMP, V4_UNREACHABLE, 0 | 6 | 11) | (libc::SO_EE_ORIGIN_ICMP6, V6_UNREACHABLE, 0) => {
+            Icmp::NetUnreachable
+        }
+        (libc::SO_EE_ORIGIN_ICMP, V4_UNREACHABLE, 1 | 5 | 7 | 8 | 12)
+        | (libc::SO_EE_ORIGIN_ICMP6, V6_UNREACHABLE, 2 | 3) => Icmp::HostUnreachable,
+        (libc::SO_EE_ORIGIN_ICMP, V4_UNREACHABLE, 9 | 10 | 13)
+        | (libc::SO_EE_ORIGIN_ICMP6, V6_UNREACHABLE, 1 | 5 | 6) => Icmp::Prohibited,
+        (libc::SO_EE_ORIGIN_ICMP | libc::SO_EE_ORIGIN_ICMP6, ..) => Icmp::Other,
+        _ => return Cause::Local(error.ee_errno as i32),
+    };
+    Cause::Icmp(icmp)
+}
+
+fn set_option(socket: &impl AsFd, level: libc::c_int, name: libc::c_int, value: libc::c_int) -> io::Result<()> {
+    // SAFETY: setsockopt reads one `c_int`, which lives until it returns.
+    let result = unsafe {
+        libc::setsockopt(
+            socket.as_fd().as_raw_fd(),
+            level,
+            name,
+            (&raw const value).cast(),
+            size_of::<libc::c_int>() as libc::socklen_t,
+        )
+    };
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
+/// Room for the control messages of one datagram, aligned as `cmsghdr` needs it.
+#[repr(align(8))]
+struct ControlBuffer([u8; 256]);
+
+impl ControlBuffer {
+    const fn new() -> Self {
+        Self([0; 256])
+    }
+}
+
+/// A message to receive into borrowed buffers.
+struct Message<'a> {
+    data: &'a mut [u8],
+    control: &'a mut ControlBuffer,
+    control_length: usize,
+}
+
+impl<'a> Message<'a> {
+    fn new(data: &'a mut [u8], control: &'a mut ControlBuffer) -> Self {
+        Self { data, control, control_length: 0 }
+    }
+
+    /// Receives one message: how many bytes of data, and the address that came with it.
+    fn receive(&mut self, socket: &impl AsFd, flags: libc::c_int) -> io::Result<(usize, Option<SocketAddr>)> {
+        let descriptor = socket.as_fd().as_raw_fd();
+        let mut slice = libc::iovec { iov_base: self.data.as_mut_ptr().cast(), iov_len: self.data.len() };
+        let control: *mut libc::c_void = self.control.0.as_mut_ptr().cast();
+        let mut control_length = 0;
+        // SAFETY: `try_init` hands out storage for any address and its size. recvmsg writes at most that many bytes of
+        // address, `iov_len` bytes of data and `msg_controllen` bytes of control messages, each into a buffer of that
+        // size that lives until it returns; it stores the length of the address, which `try_init` needs to know.
+        let (size, from) = unsafe {
+            SockAddr::try_init(|storage, length| {
+                let mut header: libc::msghdr = MaybeUninit::zeroed().assume_init();
+                header.msg_name = storage.cast();
+                header.msg_namelen = *length;
+                header.msg_iov = &raw mut slice;
+                header.msg_iovlen = 1;
+                header.msg_control = control;
+                header.msg_controllen = size_of::<ControlBuffer>() as _;
+                let size = libc::recvmsg(descriptor, &raw mut header, flags);
+                if size < 0 {
+                    return Err(io::Error::last_os_error());
+                }
+                *length = header.msg_namelen;
+                control_length = header.msg_controllen as usize;
+                Ok(size as usize)
+            })?
+        };
+        self.control_length = control_length;
+        Ok((size.min(self.data.len()), from.as_socket().map(canonical)))
+    }
+
+    /// The control messages that came: level, type and data of each.
+    fn control(&self) -> impl Iterator<Item = (libc::c_int, libc::c_int, &[u8])> {
+        let bytes = &self.control.0[..self.control_length.min(self.control.0.len())];
+        let mut at = 0;
+        std::iter::from_fn(move || {
+            let header: libc::cmsghdr = read(bytes.get(at..)?)?;
+            // SAFETY: these two only compute.
+            let (head, space) = unsafe {
+                let head = libc::CMSG_LEN(0) as usize;
+                (head, libc::CMSG_SPACE((header.cmsg_len as usize).checked_sub(head)? as u32) as usize)
+            };
+            let data = bytes.get(at + head..at + header.cmsg_len as usize)?;
+            at += space;
+            Some((header.cmsg_level, header.cmsg_type, data))
+        })
+    }
+}
+
+/// Reads a plain C structure from the start of `bytes`.
+fn read<T: Copy>(bytes: &[u8]) -> Option<T> {
+    if bytes.len() < size_of::<T>() {
+        return None;
+    }
+    // SAFETY: there are enough bytes, the read needs no alignment, and the callers' types (`cmsghdr`, `in_pktinfo`,
+    // `sock_extended_err`) are C structures of integers, for which every pattern of bits is valid.
+    Some(unsafe { ptr::read_unaligned(bytes.as_ptr().cast()) })
+}
+
+/// Drops what is no part of an address for us: flow label, scope, and the IPv6 form of an IPv4 address.
+fn canonical(address: SocketAddr) -> SocketAddr {
+    SocketAddr::new(
+        match address.ip() {
+            IpAddr::V6(v6) => v6.to_ipv4_mapped().map_or(IpAddr::V6(v6), IpAddr::V4),
+            v4 @ IpAddr::V4(_) => v4,
+        },
+        address.port(),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::UdpSocket;
+
+    use super::*;
+
+    fn wait_for_error(socket: &UdpSocket) -> Option<QueuedError> {
+        // Bounded: loopback queues the error before the send returns, so the first look already finds it.
+        (0..1_000).find_map(|_| receive_error(socket).ok().flatten())
+    }
+
+    #[test]
+    fn a_closed_port_is_reported_with_the_address_that_was_asked() {
+        for (local, ipv6) in [("127.0.0.1:0", false), ("[::1]:0", true)] {
+            let Ok(socket) = UdpSocket::bind(local) else {
+                println!("skipped: {local} cannot be bound here");
+                continue;
+            };
+            socket.set_nonblocking(true).unwrap();
+            enable_error_queue(&socket, ipv6).unwrap();
+            let closed = UdpSocket::bind(local).unwrap();
+            let to = closed.local_addr().unwrap();
+            drop(closed);
+            socket.send_to(b"x", to).unwrap();
+            let error = wait_for_error(&socket);
+            assert_eq!(error, Some(QueuedError { to, cause: Cause::Icmp(Icmp::PortUnreachable) }));
+        }
+    }
+
+    #[test]
+    fn an_empty_error_queue_would_block() {
+        let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+        socket.set_nonblocking(true).unwrap();
+        enable_error_queue(&socket, false).unwrap();
+        assert_eq!(receive_error(&socket).unwrap_err().kind(), io::ErrorKind::WouldBlock);
+    }
+
+    #[test]
+    fn one_socket_answers_from_the_address_that_was_asked() {
+        let server = UdpSocket::bind("0.0.0.0:0").unwrap();
+        enable_packet_info(&server).unwrap();
+        let port = server.local_addr().unwrap().port();
+        let client = UdpSocket::bind("127.0.0.1:0").unwrap();
+        let asked = SocketAddr::from(([127, 3, 2, 1], port));
+        client.send_to(b"ping", asked).unwrap();
+        let mut buffer = [0; 16];
+        let (size, from, local) = receive_with_local(&server, &mut buffer).unwrap();
+        assert_eq!(
+            (&buffer[..size], from, local),
+            (&b"ping"[..], client.local_addr().unwrap(), Ipv4Addr::new(127, 3, 2, 1))
+        );
+        send_from_local(&server, b"pong", from, local).unwrap();
+        let (size, from) = client.recv_from(&mut buffer).unwrap();
+        assert_eq!((&buffer[..size], from), (&b"pong"[..], asked));
+    }
+
+    #[test]
+    fn a_full_receive_buffer_counts_what_it_drops() {
+        let server = UdpSocket::bind("127.0.0.1:0").unwrap();
+        let to = server.local_addr().unwrap();
+        socket2::SockRef::from(&server).set_recv_buffer_size(4096).unwrap();
+        let client = UdpSocket::bind("127.0.0.1:0").unwrap();
+        (0..1_000).for_each(|_| drop(client.send_to(&[0; 100], to).unwrap()));
+        server.set_nonblocking(true).unwrap();
+        let mut buffer = [0; 128];
+        let received = std::iter::from_fn(|| server.recv_from(&mut buffer).ok()).count();
+        assert_eq!(received as u32 + dropped(&server).unwrap(), 1_000);
+    }
+}

@@ -1,0 +1,119 @@
+//! From a finished flight to a record: what the engine knows, what the protocol decodes, and the final status.
+
+use std::io;
+use std::sync::Arc;
+use std::time::Instant;
+
+use crate::engine::{Batch, Finished, Plan, Settings};
+use crate::record::{Flags, Query, QueryStatus, ServerRecord, Status};
+use crate::target::Origin;
+
+/// An instant and what the wall clock showed then: times are measured on the one and written on the other, so that a
+/// clock that is set during a run moves no row.
+#[derive(Debug, Clone, Copy)]
+pub struct Epoch {
+    /// The instant.
+    pub instant: Instant,
+    /// Microseconds since the Unix epoch at that instant.
+    pub unix_us: i64,
+}
+
+impl Epoch {
+    /// Microseconds since the Unix epoch at `instant`.
+    #[must_use]
+    pub fn unix_us(&self, instant: Instant) -> i64 {
+        let since = instant.saturating_duration_since(self.instant).as_micros() as i64;
+        let before = self.instant.saturating_duration_since(instant).as_micros() as i64;
+        self.unix_us + since - before
+    }
+}
+
+/// What it takes to make records of finished flights.
+pub struct Assembler {
+    /// The plans of the run.
+    pub plans: Arc<[Plan]>,
+    /// The origins of the run's targets.
+    pub origins: Arc<[Origin]>,
+    /// The settings of the run.
+    pub settings: Settings,
+    /// When the run began.
+    pub epoch: Epoch,
+}
+
+impl Assembler {
+    /// Fills `record` with everything that is known about `finished`, which is one of `batch`. `answers` is scratch.
+    pub fn assemble<'a>(
+        &self,
+        batch: &'a Batch,
+        finished: &Finished,
+        answers: &mut Vec<&'a [u8]>,
+        record: &mut ServerRecord,
+    ) {
+        record.clear();
+        self.fill(finished, record);
+        batch.answers(finished, answers);
+        let Some(plan) = self.plans.get(usize::from(finished.plan)) else { return };
+        let Some(leg) = plan.legs.get(usize::from(finished.leg)) else { return };
+        record.protocol = leg.protocol.spec().name;
+        leg.protocol.decode(answers, &plan.ask(&self.settings, finished.address), record);
+        self.settle(finished.status, record);
+    }
+
+    fn fill(&self, finished: &Finished, record: &mut ServerRecord) {
+        record.address = finished.address;
+        if let Some(origin) = self.origins.get(finished.origin as usize) {
+            record.target.clone_from(&origin.text);
+            record.source.clone_from(&origin.source);
+        }
+        record.icmp = finished.icmp.map(crate::engine::Icmp::as_str);
+        record.sent_at_us = self.epoch.unix_us(finished.first_sent);
+        record.rtt_us = finished.rtt_us;
+        record.attempts = finished.attempts;
+        record.sent = finished.sent;
+        record.received = finished.received;
+        record.fragments = finished.fragments;
+        if finished.rtt_ambiguous {
+            record.flags |= Flags::RTT_AMBIGUOUS;
+        }
+        if let Some(number) = finished.os_error {
+            record.flags |= record.error.set(io::Error::from_raw_os_error(number).to_string().as_bytes());
+        }
+    }
+
+    /// Says how each query that was asked has ended, and the target with them. An unanswered ping alone does not make a
+    /// target partial.
+    fn settle(&self, ended: Status, record: &mut ServerRecord) {
+        let reason = if ended == Status::Ok { Status::Timeout } else { ended };
+        let (mut any, mut all) = (false, true);
+        for query in Query::ALL.into_iter().filter(|query| self.settings.queries.contains(*query)) {
+            let answered = record.query(query) == QueryStatus::Ok;
+            if !answered {
+                record.set_query(query, QueryStatus::Failed(reason));
+            }
+            any |= answered;
+            all &= answered || query == Query::Ping;
+        }
+        record.status = match (any, all, ended) {
+            (true, true, _) => Status::Ok,
+            (true, false, _) => Status::Partial,
+            // It was answered, and nothing could be decoded.
+            (false, _, Status::Ok) => Status::Malformed,
+            (false, ..) => ended,
+        };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::engine::testing::start;
+
+    #[test]
+    fn times_are_converted_in_both_directions() {
+        let epoch = Epoch { instant: start(), unix_us: 1_000_000 };
+        assert_eq!(epoch.unix_us(epoch.instant + Duration::from_micros(5)), 1_000_005);
+        assert_eq!(epoch.unix_us(epoch.instant.checked_sub(Duration::from_micros(5)).unwrap()), 999_995);
+    }
+}

@@ -1,0 +1,113 @@
+//! CSV: a header, then one line a record, quoted where it must be.
+
+use csv::{Terminator, Writer, WriterBuilder};
+
+use super::{RowFormat, value};
+use crate::record::{COLUMNS, ServerRecord};
+
+/// Writes CSV into memory.
+pub struct Csv {
+    writer: Writer<Vec<u8>>,
+    cell: Vec<u8>,
+    /// Bytes that were added, about: the writer does not count quotes.
+    length: usize,
+}
+
+impl Csv {
+    /// The header and no row.
+    #[must_use]
+    pub fn new() -> Self {
+        let mut writer = new_writer(Vec::new());
+        writer.write_record(COLUMNS.iter().map(|column| column.name)).expect(IN_MEMORY);
+        Self { writer, cell: Vec::new(), length: 1 }
+    }
+}
+
+impl Default for Csv {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl RowFormat for Csv {
+    fn row(&mut self, record: &ServerRecord) {
+        for column in COLUMNS {
+            self.cell.clear();
+            value::put(&(column.value)(record), &mut self.cell);
+            self.writer.write_field(&self.cell).expect(IN_MEMORY);
+            self.length += self.cell.len() + 1;
+        }
+        self.writer.write_record(None::<&[u8]>).expect(IN_MEMORY);
+    }
+
+    fn len(&self) -> usize {
+        self.length
+    }
+
+    fn take(&mut self, buffer: &mut Vec<u8>) {
+        buffer.clear();
+        let next = new_writer(std::mem::take(buffer));
+        *buffer = std::mem::replace(&mut self.writer, next).into_inner().ok().expect(IN_MEMORY);
+        self.length = 0;
+    }
+}
+
+fn new_writer(buffer: Vec<u8>) -> Writer<Vec<u8>> {
+    WriterBuilder::new().terminator(Terminator::Any(b'\n')).buffer_capacity(CAPACITY).from_writer(buffer)
+}
+
+const IN_MEMORY: &str = "writing to memory does not fail";
+/// Bytes that the writer holds before it appends them to the buffer.
+const CAPACITY: usize = 64 << 10;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_are_read_back_by_a_csv_reader_whatever_the_names() {
+        let names: [&[u8]; 7] =
+            [b"plain", b"quote \" comma , semicolon ;", b"line\r\nbreak", b"nul\0", b"\xFFlatin\xE9", b"", b" space "];
+        let mut csv = Csv::new();
+        for name in names {
+            let mut record = ServerRecord::new();
+            record.flags |= record.name.set(name);
+            csv.row(&record);
+        }
+        let mut bytes = Vec::new();
+        csv.take(&mut bytes);
+        assert_eq!(bytes.iter().filter(|&&b| b == b'\n').count(), names.len() + 1, "one physical line a record");
+        let mut reader = ::csv::Reader::from_reader(bytes.as_slice());
+        let column = reader.headers().unwrap().iter().position(|name| name == "name").unwrap();
+        let read: Vec<String> = reader.records().map(|row| row.unwrap()[column].to_owned()).collect();
+        assert_eq!(
+            read,
+            [
+                "plain",
+                "quote \" comma , semicolon ;",
+                "line\u{240D}\u{240A}break",
+                "nul\u{2400}",
+                "\u{FFFD}latin\u{FFFD}",
+                "",
+                " space "
+            ]
+        );
+    }
+
+    #[test]
+    fn the_header_comes_once_and_taking_leaves_nothing() {
+        let mut csv = Csv::new();
+        let mut all = Vec::new();
+        for _ in 0..3 {
+            assert_eq!(csv.is_empty(), !all.is_empty(), "the header waits from the start");
+            csv.row(&ServerRecord::new());
+            let mut taken = Vec::new();
+            csv.take(&mut taken);
+            assert!(taken.ends_with(b"\n") && csv.is_empty());
+            all.extend(taken);
+        }
+        let mut reader = ::csv::Reader::from_reader(all.as_slice());
+        assert_eq!(reader.headers().unwrap().len(), COLUMNS.len());
+        assert_eq!(reader.records().count(), 3);
+    }
+}

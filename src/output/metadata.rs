@@ -1,0 +1,128 @@
+//! The metadata of a run: what was asked, what was granted, and the ledger, as JSON beside the rows.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use jiff::Timestamp;
+use serde::Serialize;
+
+use super::destination::suffixed;
+use super::{Destination, OutputError};
+use crate::engine::Settings;
+use crate::ledger::{Latency, Ledger};
+use crate::record::{Query, SCHEMA};
+
+/// Everything that is worth knowing about a run, for whoever reads its rows later.
+#[derive(Debug, Serialize)]
+pub struct Metadata<I, S> {
+    /// Name and version of the program.
+    pub program: &'static str,
+    /// Version of the set of columns.
+    pub schema: u32,
+    /// The command line.
+    pub arguments: Vec<String>,
+    /// When the run began and ended, RFC 3339.
+    pub started_at: String,
+    /// When it ended.
+    pub finished_at: String,
+    /// How long it took.
+    pub seconds: f64,
+    /// `done`, or why it ended early.
+    pub stop: String,
+    /// Seed of the order and of everything keyed.
+    pub seed: u64,
+    /// Order of the targets.
+    pub order: &'static str,
+    /// What the input files held.
+    pub inputs: I,
+    /// Settings as they were used.
+    pub settings: SettingsInForce,
+    /// What the system granted.
+    pub sockets: S,
+    /// Where the rows are.
+    pub outputs: Vec<OutputDigest>,
+    /// Where every target and datagram went.
+    pub ledger: Ledger,
+    /// Round-trip times in milliseconds.
+    pub rtt_ms: Latency,
+}
+
+/// Settings as they were used; absent limits are `null`.
+#[derive(Debug, Serialize)]
+pub struct SettingsInForce {
+    packets_per_second: Option<u32>,
+    bits_per_second: Option<u64>,
+    host_gap_ms: f64,
+    timeout_ms: f64,
+    target_timeout_ms: f64,
+    retries: u32,
+    window: usize,
+    queries: Vec<String>,
+    io: &'static str,
+}
+
+/// One output.
+#[derive(Debug, Serialize)]
+pub struct OutputDigest {
+    /// Its name.
+    pub name: String,
+    /// Rows in it.
+    pub rows: u64,
+    /// SHA-256 of its bytes, in hex.
+    pub sha256: String,
+}
+
+impl SettingsInForce {
+    /// What `settings` say, with the name of the I/O path.
+    #[must_use]
+    pub fn new(settings: &Settings, io: &'static str) -> Self {
+        let ms = |time: Duration| time.as_secs_f64() * 1e3;
+        let asked = Query::ALL.into_iter().filter(|query| settings.queries.contains(*query));
+        Self {
+            packets_per_second: settings.rate.packets,
+            bits_per_second: settings.rate.bits,
+            host_gap_ms: ms(settings.host_gap),
+            timeout_ms: ms(settings.timeout),
+            target_timeout_ms: ms(settings.budget),
+            retries: settings.retries,
+            window: settings.window,
+            queries: asked.map(|query| format!("{query:?}").to_ascii_lowercase()).collect(),
+            io,
+        }
+    }
+}
+
+/// `us` microseconds since the Unix epoch in RFC 3339.
+#[must_use]
+pub fn rfc3339(us: i64) -> String {
+    format!("{:.6}", Timestamp::from_microsecond(us).unwrap_or(Timestamp::UNIX_EPOCH))
+}
+
+/// Name and version of the program, as they stand in the metadata.
+pub const PROGRAM: &str = concat!("fragscan ", env!("CARGO_PKG_VERSION"));
+/// Version of the set of columns.
+pub const SCHEMA_VERSION: u32 = SCHEMA;
+
+/// The file beside the output at `path`.
+#[must_use]
+pub fn beside(path: &Path) -> PathBuf {
+    suffixed(path, ".meta.json")
+}
+
+/// Writes `metadata` to the file at `path`, whole or not at all.
+pub fn write<I: Serialize, S: Serialize>(metadata: &Metadata<I, S>, path: &Path) -> Result<(), OutputError> {
+    let mut text = serde_json::to_string_pretty(metadata).map_err(|error| OutputError {
+        operation: "formatting",
+        name: path.display().to_string(),
+        source: error.into(),
+    })?;
+    text.push('\n');
+    let mut destination = Destination::file(path)?;
+    let written = destination.write(text.as_bytes()).and_then(|()| destination.commit());
+    if written.is_err() {
+        // What is left of it is of no use; the error that is reported is the first one.
+        let _ = fs::remove_file(destination.place());
+    }
+    written
+}

@@ -1,0 +1,74 @@
+//! From finished flights to rows: decoding, formats, files, and the thread that does it all.
+
+use std::path::Path;
+use std::str::FromStr;
+
+use crate::record::ServerRecord;
+
+mod assemble;
+pub mod csv;
+mod destination;
+pub mod metadata;
+pub mod ndjson;
+mod sink;
+mod value;
+pub mod writer;
+
+pub use assemble::{Assembler, Epoch};
+pub use destination::{Destination, OutputError};
+pub use sink::Sink;
+
+/// Turns records into lines.
+pub trait RowFormat: Send {
+    /// Adds the line of one record. What stands before all records is there from the start.
+    fn row(&mut self, record: &ServerRecord);
+
+    /// Bytes, about, of the whole lines that were added and not taken; zero when there are none.
+    fn len(&self) -> usize;
+
+    /// True when there are none.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Takes these bytes; `buffer` gives its capacity in return.
+    fn take(&mut self, buffer: &mut Vec<u8>);
+}
+
+/// An output format.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    /// RFC 4180 with a header and `\n` at the end of a line.
+    Csv,
+    /// One JSON object a line.
+    Ndjson,
+}
+
+impl Format {
+    /// The format that a file's extension names.
+    #[must_use]
+    pub fn of_path(path: &Path) -> Option<Self> {
+        path.extension()?.to_str()?.parse().ok()
+    }
+
+    /// Something that writes it.
+    #[must_use]
+    pub fn writer(self) -> Box<dyn RowFormat> {
+        match self {
+            Self::Csv => Box::new(csv::Csv::new()),
+            Self::Ndjson => Box::new(ndjson::Ndjson::new()),
+        }
+    }
+}
+
+impl FromStr for Format {
+    type Err = ();
+
+    fn from_str(word: &str) -> Result<Self, ()> {
+        match word.to_ascii_lowercase().as_str() {
+            "csv" => Ok(Self::Csv),
+            "ndjson" | "jsonl" => Ok(Self::Ndjson),
+            _ => Err(()),
+        }
+    }
+}

@@ -1,0 +1,136 @@
+//! The writer thread: takes batches of finished flights, decodes them, and writes their rows.
+//!
+//! It is the only place where answers are decoded, so that the loop never waits for a string. Rows are written when
+//! enough wait, and at least once a second. When an output fails, the run is told to stop and what still comes is
+//! counted, not written.
+
+use std::io::ErrorKind;
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use crossbeam_channel::{Receiver, Sender, select, tick};
+
+use super::{Assembler, OutputError, Sink};
+use crate::engine::Batch;
+use crate::ledger::{Latency, Rows};
+use crate::record::ServerRecord;
+
+/// What the writer did.
+pub struct Report {
+    /// Counts of rows.
+    pub rows: Rows,
+    /// Round-trip times of all that answered.
+    pub latency: Latency,
+    /// The outputs, for [`Sink::commit`].
+    pub sinks: Vec<Sink>,
+    /// The output that failed.
+    pub error: Option<OutputError>,
+    /// A reader closed its end of the only output.
+    pub closed: bool,
+}
+
+/// Starts the thread. It ends when the channel of `batches` is closed; `failed` is called once when an output fails.
+#[must_use]
+pub fn spawn(
+    assembler: Assembler,
+    sinks: Vec<Sink>,
+    batches: Receiver<Batch>,
+    returned: Sender<Batch>,
+    failed: impl FnOnce() + Send + 'static,
+) -> JoinHandle<Report> {
+    let mut writer = Writer {
+        assembler,
+        failed: Some(Box::new(failed)),
+        record: ServerRecord::new(),
+        made: 0,
+        closed_written: None,
+        report: Report { rows: Rows::default(), latency: Latency::new(), sinks, error: None, closed: false },
+    };
+    thread::spawn(move || {
+        let flush = tick(FLUSH_EVERY);
+        loop {
+            select! {
+                recv(batches) -> batch => match batch {
+                    Ok(batch) => {
+                        writer.write(&batch);
+                        // The loop may be gone, or have enough; then the batch is dropped.
+                        let _ = returned.try_send(batch);
+                    }
+                    Err(_) => return writer.finish(),
+                },
+                recv(flush) -> _ => writer.each_sink(Sink::flush),
+            }
+        }
+    })
+}
+
+struct Writer {
+    assembler: Assembler,
+    failed: Option<Box<dyn FnOnce() + Send>>,
+    record: ServerRecord,
+    /// Rows that were made, whether or not they could be written.
+    made: u64,
+    /// Rows that the last output took before its reader closed it.
+    closed_written: Option<u64>,
+    report: Report,
+}
+
+impl Writer {
+    fn write(&mut self, batch: &Batch) {
+        let mut answers = Vec::new();
+        let mut record = std::mem::take(&mut self.record);
+        for finished in batch.iter() {
+            self.assembler.assemble(batch, finished, &mut answers, &mut record);
+            let rows = &mut self.report.rows;
+            rows.status.add(record.status);
+            rows.sent += u64::from(record.sent);
+            rows.received += u64::from(record.received);
+            if let Some(us) = record.rtt_us {
+                self.report.latency.record(us);
+            }
+            self.made += 1;
+            self.each_sink(|sink| sink.row(&record));
+        }
+        self.record = record;
+    }
+
+    /// Does `act` on every sink, unless one has failed.
+    fn each_sink(&mut self, mut act: impl FnMut(&mut Sink) -> Result<(), OutputError>) {
+        if self.report.error.is_some() || self.report.closed {
+            return;
+        }
+        let mut index = 0;
+        while let Some(sink) = self.report.sinks.get_mut(index) {
+            match act(sink) {
+                Ok(()) => index += 1,
+                // Whoever read this output has seen enough; the others go on.
+                Err(error) if error.source.kind() == ErrorKind::BrokenPipe => {
+                    let closed = self.report.sinks.remove(index);
+                    self.closed_written = Some(closed.written());
+                }
+                Err(error) => {
+                    self.report.error = Some(error);
+                    break;
+                }
+            }
+        }
+        self.report.closed = self.report.sinks.is_empty();
+        if (self.report.error.is_some() || self.report.closed)
+            && let Some(failed) = self.failed.take()
+        {
+            failed();
+        }
+    }
+
+    fn finish(mut self) -> Report {
+        self.each_sink(Sink::flush);
+        let written = self.report.sinks.iter().map(Sink::written).min();
+        let rows = &mut self.report.rows;
+        rows.written = written.or(self.closed_written).unwrap_or(0);
+        rows.unwritten = self.made - rows.withheld - rows.written;
+        self.report
+    }
+}
+
+/// Rows wait no longer than this.
+const FLUSH_EVERY: Duration = Duration::from_secs(1);

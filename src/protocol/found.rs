@@ -1,0 +1,57 @@
+//! Addresses that list servers name while the run goes on.
+
+use std::collections::{HashSet, VecDeque};
+use std::net::SocketAddr;
+
+/// Collects addresses, each once. A list protocol is told whether an address is new, so that it notices a list that
+/// goes round in circles.
+#[derive(Debug, Default)]
+pub struct Found {
+    seen: HashSet<SocketAddr>,
+    queue: VecDeque<SocketAddr>,
+    over: u64,
+}
+
+impl Found {
+    /// Takes an address and says whether it is new. Past [`LIMIT`] addresses, new ones are only counted.
+    pub fn push(&mut self, address: SocketAddr) -> bool {
+        if self.seen.len() >= LIMIT && !self.seen.contains(&address) {
+            self.over += 1;
+            return false;
+        }
+        let new = self.seen.insert(address);
+        if new {
+            self.queue.push_back(address);
+        }
+        new
+    }
+
+    /// The next new address, in the order in which they came.
+    pub fn pop(&mut self) -> Option<SocketAddr> {
+        self.queue.pop_front()
+    }
+
+    /// Addresses that were not taken because there were too many.
+    #[must_use]
+    pub fn over(&self) -> u64 {
+        self.over
+    }
+}
+
+/// Most addresses that are kept: more than any list has, few enough to hold (a hostile list has no end).
+pub(super) const LIMIT: usize = 1 << 22;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_is_new_once_and_comes_out_once() {
+        let mut found = Found::default();
+        let [one, two] = ["192.0.2.1:1", "192.0.2.1:2"].map(|a| a.parse::<SocketAddr>().unwrap());
+        assert!(found.push(one) && found.push(two) && !found.push(one));
+        assert_eq!([found.pop(), found.pop(), found.pop()], [Some(one), Some(two), None]);
+        assert!(!found.push(two));
+        assert_eq!(found.over(), 0);
+    }
+}

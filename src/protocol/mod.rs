@@ -1,0 +1,194 @@
+//! The seam between bytes and everything else: what a query protocol is, and the registry of those there are.
+//!
+//! A protocol knows no socket and no clock. It writes requests, looks at datagrams, says what comes next, decodes what
+//! was kept, and answers as a simulated server would. The engine decides when something is sent, and how often.
+//!
+//! Adding a protocol touches one new file (a module with a type `Dialect` that implements [`Protocol`], and a static
+//! `DIALECTS` that lists its variants) and one word in `registry!` below. The command line, the farm, the benches and
+//! the conformance tests derive from the registry.
+
+use std::fmt;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use crate::record::{QuerySet, ServerRecord, Status};
+use crate::rng::AddressHasher;
+use crate::wire::DecodeError;
+
+#[macro_use]
+mod registry;
+
+#[cfg(test)]
+mod conformance;
+mod found;
+mod persona;
+
+pub use found::Found;
+pub use persona::{Persona, Replies, ShortText};
+
+registry! {
+    a2s,
+}
+
+/// A query protocol: requests, answers, decoding, and the simulated server's side.
+pub trait Protocol: Sync {
+    /// What one query remembers between datagrams: stage, challenge or token, paging cursor.
+    type Session: Copy + Default + Send + fmt::Debug;
+
+    /// Name, default port and the columns it can fill.
+    fn spec(&self) -> &'static Spec;
+
+    /// Least gaps between two datagrams that this protocol's servers put up with.
+    fn pace(&self) -> Pace {
+        Pace::default()
+    }
+
+    /// Appends the datagram of the current step to `out`: the first one, a retry, the next step.
+    fn request(&self, session: &Self::Session, ask: &Ask<'_>, out: &mut Vec<u8>);
+
+    /// Looks at a datagram from the server that was asked, or at a message that [`Protocol::join`] put together.
+    ///
+    /// An error means that it cannot be a message of this protocol; it is counted and the wait goes on.
+    fn receive(
+        &self,
+        session: &mut Self::Session,
+        ask: &Ask<'_>,
+        data: &[u8],
+        found: &mut Found,
+    ) -> Result<Step, DecodeError>;
+
+    /// Says how to go on when every try of a step stayed unanswered, or a [`Next::Listen`] is over.
+    fn silence(&self, _session: &mut Self::Session, _ask: &Ask<'_>) -> Next {
+        Next::Finish
+    }
+
+    /// Puts the pieces that came so far (in order of arrival, each with its header) together in `whole`, which is empty.
+    ///
+    /// Protocols that never return [`Step::Part`] are never asked.
+    fn join(&self, _session: &Self::Session, _parts: &[&[u8]], _whole: &mut Vec<u8>) -> Join {
+        Join::Corrupt
+    }
+
+    /// Fills `record` from the answers that were kept, in order of arrival. Pure; runs on the writer thread.
+    fn decode(&self, answers: &[&[u8]], ask: &Ask<'_>, record: &mut ServerRecord);
+
+    /// Answers `request` as the server `persona` would; pushes nothing if the request is none of this protocol's.
+    fn serve(&self, persona: &Persona, request: &[u8], replies: &mut Replies);
+}
+
+/// What is fixed about a protocol.
+#[derive(Debug)]
+pub struct Spec {
+    /// The word that selects it on the command line and stands in the `protocol` column.
+    pub name: &'static str,
+    /// Other words for it.
+    pub aliases: &'static [&'static str],
+    /// What it is, in half a sentence.
+    pub summary: &'static str,
+    /// Port of targets that name none.
+    pub default_port: u16,
+    /// Columns that [`Protocol::decode`] may fill.
+    pub columns: &'static [&'static str],
+}
+
+/// Least gaps between two datagrams.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Pace {
+    /// To one server (address and port).
+    pub server: Duration,
+    /// To one host (address).
+    pub host: Duration,
+}
+
+/// What is asked, and of whom.
+#[derive(Debug, Clone, Copy)]
+pub struct Ask<'a> {
+    /// The queries that are wanted.
+    pub queries: QuerySet,
+    /// The server.
+    pub address: SocketAddr,
+    /// The part of the target's URL behind `?`.
+    pub parameters: &'a str,
+    /// The run's key for nonces.
+    pub key: AddressHasher,
+}
+
+impl Ask<'_> {
+    /// A number that only we and whoever receives our datagrams can know: a keyed hash of the address. Where a protocol
+    /// lets the client choose a token that comes back, an answer without this one is spoofed.
+    #[must_use]
+    pub fn nonce(&self) -> u64 {
+        self.key.socket(&self.address)
+    }
+}
+
+/// What a datagram means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Step {
+    /// Not for this query; the class is counted and the wait goes on.
+    Ignore(Ignored),
+    /// A piece of a message: kept, and [`Protocol::join`] looks at all pieces of this flight; what it puts together is
+    /// received again.
+    Part,
+    /// A whole answer: kept for [`Protocol::decode`].
+    Answer(Next),
+    /// Nothing to keep: a challenge, a token.
+    Move(Next),
+}
+
+/// Why a datagram was ignored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ignored {
+    /// An answer to an earlier step.
+    Late,
+    /// The same again.
+    Duplicate,
+    /// Without the token that it must carry.
+    Spoofed,
+    /// Nothing that was asked for.
+    Unsolicited,
+}
+
+/// How a query goes on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Next {
+    /// Send the next step's request now.
+    Send,
+    /// Send it after a while.
+    SendAfter(Duration),
+    /// Send nothing and wait for more, then ask [`Protocol::silence`].
+    Listen(Duration),
+    /// Done. Without a kept answer the engine names the reason (a time-out, or what came instead).
+    Finish,
+    /// Done, and this is why there is no answer, or no further one.
+    Fail(Status),
+}
+
+/// What came of putting pieces together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Join {
+    /// Pieces are missing.
+    More,
+    /// The message is whole.
+    Whole,
+    /// All pieces came, and they do not make a message.
+    Corrupt,
+}
+
+/// Finds the dialect that `name` or an alias selects.
+#[must_use]
+pub fn by_name(name: &str) -> Option<AnyProtocol> {
+    all().find(|p| p.spec().name == name || p.spec().aliases.contains(&name))
+}
+
+impl fmt::Debug for AnyProtocol {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.spec().name)
+    }
+}
+
+impl PartialEq for AnyProtocol {
+    fn eq(&self, other: &Self) -> bool {
+        std::ptr::eq(self.spec(), other.spec())
+    }
+}

@@ -1,0 +1,100 @@
+//! What was odd about a server's answers, as a set of words.
+
+use std::fmt;
+use std::ops::{BitOr, BitOrAssign};
+
+/// A set of oddities; written as words with a space between.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Flags(u32);
+
+impl Flags {
+    /// Nothing odd.
+    pub const NONE: Self = Self(0);
+    /// A text held control characters; they are shown as Unicode pictures.
+    pub const CONTROL_CHARS: Self = Self(1);
+    /// A text was not valid UTF-8; what is invalid is shown as U+FFFD.
+    pub const UTF8_LOSSY: Self = Self(1 << 1);
+    /// An answer ended early; what came was kept.
+    pub const TRUNCATED: Self = Self(1 << 2);
+    /// An answer broke its specification in a known way that could be mended.
+    pub const MALFORMED: Self = Self(1 << 3);
+    /// An answer went on after its last known field.
+    pub const TRAILING_BYTES: Self = Self(1 << 4);
+    /// The answer may belong to an earlier try, so the round-trip time is a guess.
+    pub const RTT_AMBIGUOUS: Self = Self(1 << 5);
+
+    /// Every flag with its word and its meaning.
+    pub const ALL: &[(Self, &str, &str)] = &[
+        (Self::CONTROL_CHARS, "control_chars", "a text held control characters; they are shown as Unicode pictures"),
+        (Self::UTF8_LOSSY, "utf8_lossy", "a text was not valid UTF-8; what is invalid is shown as U+FFFD"),
+        (Self::TRUNCATED, "truncated", "an answer ended early; what came was kept"),
+        (Self::MALFORMED, "malformed", "an answer broke its specification in a known way that could be mended"),
+        (Self::TRAILING_BYTES, "trailing_bytes", "an answer went on after its last known field"),
+        (Self::RTT_AMBIGUOUS, "rtt_ambiguous", "a retry was sent before the answer came; rtt_ms counts from the retry"),
+    ];
+
+    /// True when `other`'s flags are all set.
+    #[must_use]
+    pub const fn contains(self, other: Self) -> bool {
+        self.0 & other.0 == other.0
+    }
+
+    /// True when no flag is set.
+    #[must_use]
+    pub const fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    /// The words of the flags that are set.
+    pub fn words(self) -> impl Iterator<Item = &'static str> {
+        Self::ALL.iter().filter(move |(flag, ..)| self.contains(*flag)).map(|(_, word, _)| *word)
+    }
+}
+
+impl BitOr for Flags {
+    type Output = Self;
+    fn bitor(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+}
+
+impl BitOrAssign for Flags {
+    fn bitor_assign(&mut self, other: Self) {
+        self.0 |= other.0;
+    }
+}
+
+impl fmt::Display for Flags {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, word) in self.words().enumerate() {
+            if i > 0 {
+                f.write_str(" ")?;
+            }
+            f.write_str(word)?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn flags_are_written_as_words_in_a_fixed_order() {
+        let flags = Flags::TRUNCATED | Flags::UTF8_LOSSY;
+        assert_eq!(flags.to_string(), "utf8_lossy truncated");
+        assert!(flags.contains(Flags::TRUNCATED) && !flags.contains(Flags::MALFORMED));
+        assert_eq!(Flags::NONE.to_string(), "");
+    }
+
+    #[test]
+    fn every_flag_is_one_bit_of_its_own() {
+        let all = Flags::ALL.iter().fold(0, |bits, (flag, ..)| {
+            assert_eq!(flag.0.count_ones(), 1);
+            assert_eq!(bits & flag.0, 0);
+            bits | flag.0
+        });
+        assert_eq!(all.count_ones() as usize, Flags::ALL.len());
+    }
+}

@@ -1,0 +1,223 @@
+//! What a scan learned about one server, whatever its protocol: one record, one schema.
+//!
+//! A record is reused from server to server ([`ServerRecord::clear`] keeps the capacity of its strings). How it is
+//! asked for and filled is left to the protocols, how it is written to the outputs; [`columns`] names its fields.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+
+mod columns;
+mod flags;
+mod status;
+mod text;
+
+pub use columns::{COLUMNS, Column, Kind, Value};
+pub use flags::Flags;
+pub use status::{Query, QuerySet, QueryStatus, Status};
+pub use text::Text;
+
+/// Version of the set of columns. Within one number, columns are only ever appended.
+pub const SCHEMA: u32 = 1;
+
+/// One server as it answered, or as it did not.
+///
+/// Absent values are `None` (texts: [`Text::as_str`] is `None`). Times are microseconds.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ServerRecord {
+    /// Address that was asked last.
+    pub address: SocketAddr,
+    /// Name of the protocol that answered, or was asked last.
+    pub protocol: &'static str,
+    /// What was written to name the target, where it stands for more than the address.
+    pub target: Option<Arc<str>>,
+    /// The file or list that named the target; absent for arguments.
+    pub source: Option<Arc<str>>,
+    /// How the target ended.
+    pub status: Status,
+    /// The ICMP error that came for it.
+    pub icmp: Option<&'static str>,
+    /// How each query ended, indexed by [`Query`].
+    pub queries: [QueryStatus; Query::COUNT],
+    /// When the first datagram left, in microseconds since the Unix epoch.
+    pub sent_at_us: i64,
+    /// First answer minus the send it belongs to.
+    pub rtt_us: Option<u32>,
+    /// Answer to the ping query minus its send.
+    pub ping_us: Option<u32>,
+    /// Tries: one, and one more for each retry.
+    pub attempts: u32,
+    /// Datagrams sent to the target.
+    pub sent: u32,
+    /// Datagrams of the target that were used.
+    pub received: u32,
+    /// Pieces of split replies among them.
+    pub fragments: u32,
+    /// Server name as shown in a server browser.
+    pub name: Text,
+    /// Map.
+    pub map: Text,
+    /// Game or mod as the server describes it.
+    pub game: Text,
+    /// Key of the game in the games table.
+    pub game_key: Option<&'static str>,
+    /// Game directory.
+    pub folder: Text,
+    /// Steam application id: the low 24 bits of the game id where that is sent.
+    pub app_id: Option<u32>,
+    /// Steam game id, all 64 bits.
+    pub game_id: Option<u64>,
+    /// Players as reported.
+    pub players: Option<u32>,
+    /// Slots as reported.
+    pub max_players: Option<u32>,
+    /// Bots as reported.
+    pub bots: Option<u32>,
+    /// Best known number of players.
+    pub players_best: Option<u32>,
+    /// Best known number of slots.
+    pub max_players_best: Option<u32>,
+    /// Where the best known numbers come from.
+    pub players_basis: Option<&'static str>,
+    /// Dedicated, listen or proxy.
+    pub server_type: Option<Letter>,
+    /// Operating system.
+    pub os: Option<Letter>,
+    /// A password is needed.
+    pub password: Option<bool>,
+    /// Valve Anti-Cheat is on.
+    pub vac: Option<bool>,
+    /// Version of the query or network protocol that the server names.
+    pub protocol_version: Option<u32>,
+    /// Version of the game.
+    pub version: Text,
+    /// Port for players, where it was sent.
+    pub game_port: Option<u16>,
+    /// Steam id of the server.
+    pub steam_id: Option<u64>,
+    /// Spectator port (SourceTV).
+    pub spectator_port: Option<u16>,
+    /// Name of the spectator server.
+    pub spectator_name: Text,
+    /// Keywords (tags) as sent.
+    pub keywords: Text,
+    /// Address of the mod's page.
+    pub mod_url: Text,
+    /// Number of players that the player list declares.
+    pub players_declared: Option<u32>,
+    /// Number of rules that the rules list declares.
+    pub rules_declared: Option<u32>,
+    /// What was odd.
+    pub flags: Flags,
+    /// What the server or the system said when it failed.
+    pub error: Text,
+}
+
+impl ServerRecord {
+    /// A record of nothing.
+    #[must_use]
+    pub fn new() -> Self {
+        Self {
+            address: SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0),
+            protocol: "",
+            target: None,
+            source: None,
+            status: Status::Timeout,
+            icmp: None,
+            queries: [QueryStatus::NotAsked; Query::COUNT],
+            sent_at_us: 0,
+            rtt_us: None,
+            ping_us: None,
+            attempts: 0,
+            sent: 0,
+            received: 0,
+            fragments: 0,
+            name: Text::default(),
+            map: Text::default(),
+            game: Text::default(),
+            game_key: None,
+            folder: Text::default(),
+            app_id: None,
+            game_id: None,
+            players: None,
+            max_players: None,
+            bots: None,
+            players_best: None,
+            max_players_best: None,
+            players_basis: None,
+            server_type: None,
+            os: None,
+            password: None,
+            vac: None,
+            protocol_version: None,
+            version: Text::default(),
+            game_port: None,
+            steam_id: None,
+            spectator_port: None,
+            spectator_name: Text::default(),
+            keywords: Text::default(),
+            mod_url: Text::default(),
+            players_declared: None,
+            rules_declared: None,
+            flags: Flags::NONE,
+            error: Text::default(),
+        }
+    }
+
+    /// Forgets everything but the capacity of the strings.
+    pub fn clear(&mut self) {
+        let mut fresh = Self::new();
+        for (new, old) in fresh.texts_mut().into_iter().zip(self.texts_mut()) {
+            old.clear();
+            std::mem::swap(new, old);
+        }
+        *self = fresh;
+    }
+
+    /// Sets the outcome of `query`.
+    pub fn set_query(&mut self, query: Query, status: QueryStatus) {
+        self.queries[query as usize] = status;
+    }
+
+    /// The outcome of `query`.
+    #[must_use]
+    pub fn query(&self, query: Query) -> QueryStatus {
+        self.queries[query as usize]
+    }
+
+    fn texts_mut(&mut self) -> [&mut Text; 9] {
+        let Self { name, map, game, folder, version, spectator_name, keywords, mod_url, error, .. } = self;
+        [name, map, game, folder, version, spectator_name, keywords, mod_url, error]
+    }
+}
+
+impl Default for ServerRecord {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// A one-letter field: a known meaning, or the byte as it was sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Letter {
+    /// A letter with a known meaning, in a word.
+    Known(&'static str),
+    /// Any other byte.
+    Byte(u8),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cleared_record_equals_a_new_one_and_keeps_its_capacity() {
+        let mut record = ServerRecord::new();
+        record.flags |= record.name.set(b"a long enough name for a heap allocation\xFF");
+        record.flags |= record.error.set(b"ouch");
+        record.players = Some(3);
+        record.set_query(Query::Info, QueryStatus::Ok);
+        record.clear();
+        assert_eq!(record, ServerRecord::new());
+        assert!(record.name.capacity() > 0);
+    }
+}

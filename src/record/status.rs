@@ -1,0 +1,181 @@
+//! How a target ended, how each of its queries ended, and which queries there are.
+
+use std::fmt;
+
+/// How a target ended. Every target that was asked has exactly one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum Status {
+    /// Every query that counts was answered.
+    Ok,
+    /// At least one query was answered and at least one was not.
+    Partial,
+    /// Nothing came.
+    Timeout,
+    /// ICMP port unreachable: the host is there, the port is closed.
+    Refused,
+    /// ICMP said that the host or network cannot be reached, and nothing else came.
+    Unreachable,
+    /// The server gave a challenge and was silent when it was sent back.
+    ChallengeOnly,
+    /// The server answered each challenge with another one.
+    ChallengeLoop,
+    /// The server said that we are banned.
+    Banned,
+    /// Only datagrams came that cannot be decoded.
+    Malformed,
+    /// Pieces of a split reply came, but not all of them.
+    SplitIncomplete,
+    /// A split reply was complete, but its checksum or compression was wrong.
+    SplitCorrupt,
+    /// The operating system refused to send.
+    SendError,
+    /// The name could not be resolved.
+    Unresolved,
+    /// Asked, and not finished when the run stopped.
+    Aborted,
+}
+
+impl Status {
+    /// How many there are.
+    pub const COUNT: usize = Self::ALL.len();
+
+    /// All of them, in order of their number.
+    pub const ALL: [Self; 14] = [
+        Self::Ok,
+        Self::Partial,
+        Self::Timeout,
+        Self::Refused,
+        Self::Unreachable,
+        Self::ChallengeOnly,
+        Self::ChallengeLoop,
+        Self::Banned,
+        Self::Malformed,
+        Self::SplitIncomplete,
+        Self::SplitCorrupt,
+        Self::SendError,
+        Self::Unresolved,
+        Self::Aborted,
+    ];
+
+    /// The word that stands in the outputs.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::Partial => "partial",
+            Self::Timeout => "timeout",
+            Self::Refused => "refused",
+            Self::Unreachable => "unreachable",
+            Self::ChallengeOnly => "challenge_only",
+            Self::ChallengeLoop => "challenge_loop",
+            Self::Banned => "banned",
+            Self::Malformed => "malformed",
+            Self::SplitIncomplete => "split_incomplete",
+            Self::SplitCorrupt => "split_corrupt",
+            Self::SendError => "send_error",
+            Self::Unresolved => "unresolved",
+            Self::Aborted => "aborted",
+        }
+    }
+}
+
+impl fmt::Display for Status {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// How one query of a target ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum QueryStatus {
+    /// It was not asked.
+    NotAsked,
+    /// It was answered.
+    Ok,
+    /// It was asked and not answered, for this reason.
+    Failed(Status),
+}
+
+impl QueryStatus {
+    /// The word that stands in the outputs.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::NotAsked => "none",
+            Self::Ok => "ok",
+            Self::Failed(status) => status.as_str(),
+        }
+    }
+}
+
+/// What can be asked of a server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Query {
+    /// Name, map, counts.
+    Info,
+    /// Who plays.
+    Players,
+    /// Settings.
+    Rules,
+    /// Nothing but an answer.
+    Ping,
+}
+
+impl Query {
+    /// How many there are.
+    pub const COUNT: usize = Self::ALL.len();
+
+    /// All of them, in order of their number.
+    pub const ALL: [Self; 4] = [Self::Info, Self::Players, Self::Rules, Self::Ping];
+}
+
+/// A set of queries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct QuerySet(u8);
+
+impl QuerySet {
+    /// The empty set.
+    pub const NONE: Self = Self(0);
+
+    /// The set of one query.
+    #[must_use]
+    pub const fn of(query: Query) -> Self {
+        Self(1 << query as u8)
+    }
+
+    /// This set with `query`.
+    #[must_use]
+    pub const fn with(self, query: Query) -> Self {
+        Self(self.0 | 1 << query as u8)
+    }
+
+    /// True when `query` is in the set.
+    #[must_use]
+    pub const fn contains(self, query: Query) -> bool {
+        self.0 & (1 << query as u8) != 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn statuses_are_numbered_in_the_order_of_their_list() {
+        for (i, status) in Status::ALL.iter().enumerate() {
+            assert_eq!(*status as usize, i, "{status}");
+        }
+        for (i, query) in Query::ALL.iter().enumerate() {
+            assert_eq!(*query as usize, i);
+        }
+    }
+
+    #[test]
+    fn a_query_set_holds_what_was_put_in() {
+        let set = QuerySet::of(Query::Info).with(Query::Ping);
+        let held: Vec<_> = Query::ALL.into_iter().filter(|q| set.contains(*q)).collect();
+        assert_eq!(held, [Query::Info, Query::Ping]);
+    }
+}

@@ -1,0 +1,110 @@
+//! Text from a server: always valid UTF-8 on one line, with the original bytes beside it where the two differ.
+
+use super::Flags;
+
+/// A text field. Absent and empty are two things.
+///
+/// C0 controls and DEL become their Unicode pictures (U+2400 and on), invalid UTF-8 becomes U+FFFD; when either
+/// happened, [`Text::original`] has the bytes as they came.
+#[derive(Debug, Clone, Default)]
+pub struct Text {
+    value: String,
+    original: Vec<u8>,
+    present: bool,
+}
+
+impl Text {
+    /// Takes `bytes` as the new value and says what had to be changed.
+    pub fn set(&mut self, bytes: &[u8]) -> Flags {
+        self.clear();
+        self.present = true;
+        // The whole string is looked at, without an early exit, so that the compiler can use vector instructions.
+        let controls = bytes.iter().fold(false, |found, &byte| found | (byte < 0x20) | (byte == 0x7F));
+        if !controls && let Ok(text) = std::str::from_utf8(bytes) {
+            self.value.push_str(text);
+            return Flags::NONE;
+        }
+        let mut flags = if controls { Flags::CONTROL_CHARS } else { Flags::NONE };
+        self.original.extend_from_slice(bytes);
+        for chunk in bytes.utf8_chunks() {
+            self.value.extend(chunk.valid().chars().map(picture));
+            if !chunk.invalid().is_empty() {
+                self.value.push(char::REPLACEMENT_CHARACTER);
+                flags |= Flags::UTF8_LOSSY;
+            }
+        }
+        flags
+    }
+
+    /// The text, if there is one.
+    #[must_use]
+    pub fn as_str(&self) -> Option<&str> {
+        self.present.then_some(self.value.as_str())
+    }
+
+    /// The bytes as they came, if the text is not exactly them.
+    #[must_use]
+    pub fn original(&self) -> Option<&[u8]> {
+        (!self.original.is_empty()).then_some(self.original.as_slice())
+    }
+
+    /// Makes it absent; capacity stays.
+    pub fn clear(&mut self) {
+        self.value.clear();
+        self.original.clear();
+        self.present = false;
+    }
+
+    /// Bytes that fit without an allocation.
+    #[must_use]
+    pub fn capacity(&self) -> usize {
+        self.value.capacity()
+    }
+}
+
+impl PartialEq for Text {
+    fn eq(&self, other: &Self) -> bool {
+        self.as_str() == other.as_str() && self.original() == other.original()
+    }
+}
+
+fn picture(c: char) -> char {
+    match c {
+        '\0'..='\x1F' => char::from_u32(0x2400 + u32::from(c)).unwrap_or(char::REPLACEMENT_CHARACTER),
+        '\x7F' => '\u{2421}',
+        other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn plain_text_is_kept_and_has_no_second_form() {
+        let mut text = Text::default();
+        assert_eq!(text.as_str(), None);
+        assert_eq!(text.set("日本語 \"x\", y".as_bytes()), Flags::NONE);
+        assert_eq!(text.as_str(), Some("日本語 \"x\", y"));
+        assert_eq!(text.original(), None);
+        assert_eq!(text.set(b""), Flags::NONE);
+        assert_eq!(text.as_str(), Some(""));
+    }
+
+    #[test]
+    fn controls_become_pictures_and_the_bytes_are_kept() {
+        let mut text = Text::default();
+        assert_eq!(text.set(b"\x01a\r\n\x1B[0m\x7F"), Flags::CONTROL_CHARS);
+        assert_eq!(text.as_str(), Some("\u{2401}a\u{240D}\u{240A}\u{241B}[0m\u{2421}"));
+        assert_eq!(text.original(), Some(&b"\x01a\r\n\x1B[0m\x7F"[..]));
+    }
+
+    #[test]
+    fn invalid_utf8_becomes_replacement_characters_and_the_bytes_are_kept() {
+        let mut text = Text::default();
+        assert_eq!(text.set(b"Caf\xE9 \xFF\xFE \xC3("), Flags::UTF8_LOSSY);
+        assert_eq!(text.as_str(), Some("Caf\u{FFFD} \u{FFFD}\u{FFFD} \u{FFFD}("));
+        assert_eq!(text.original(), Some(&b"Caf\xE9 \xFF\xFE \xC3("[..]));
+        assert_eq!(text.set(b"\xFF\0"), Flags::UTF8_LOSSY | Flags::CONTROL_CHARS);
+    }
+}

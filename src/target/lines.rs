@@ -1,0 +1,204 @@
+//! Lines out of a stream of bytes: the ones that carry something, each with its number.
+//!
+//! Lists come from everywhere: with a byte order mark, with LF, CRLF or CR ends, with comments, with one broken line
+//! in a million. A line that cannot be read is an error for itself only, and no line grows past 64 KiB in memory.
+
+use std::io::{self, BufRead, ErrorKind};
+
+use thiserror::Error;
+
+/// Reads lines, skipping blank ones and comments (`#` at the start or behind a space or tab).
+#[derive(Debug)]
+pub struct Lines<R> {
+    reader: R,
+    line: Vec<u8>,
+    number: u64,
+    /// `line` is a whole line, which the caller may be looking at: it is cleared when the next one is begun.
+    complete: bool,
+    /// The last line ended in CR: an LF that comes now belongs to it.
+    after_cr: bool,
+}
+
+/// Why a line cannot be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+pub enum LineError {
+    /// Longer than any target.
+    #[error("the line is longer than {MOST_LINE_BYTES} bytes")]
+    TooLong,
+    /// Not text; the byte is counted from 1.
+    #[error("the line is not UTF-8 text from byte {0} on")]
+    NotUtf8(usize),
+}
+
+impl<R: BufRead> Lines<R> {
+    /// Reads from the start of a file or stream.
+    pub const fn new(reader: R) -> Self {
+        Self { reader, line: Vec::new(), number: 0, complete: false, after_cr: false }
+    }
+
+    /// The next line that carries something: its number, counted from 1 over all lines, and its text without comment
+    /// and surrounding blanks; `None` at the end. An error of the reader is passed on, and reading may go on after it
+    /// (after `WouldBlock`, say: the part of a line that was read is kept).
+    pub fn next_line(&mut self) -> io::Result<Option<(u64, Result<&str, LineError>)>> {
+        // Bounded by the lines of the input.
+        while self.read_line()? {
+            self.number += 1;
+            if self.number == 1 && self.line.starts_with(BYTE_ORDER_MARK) {
+                self.line.drain(..BYTE_ORDER_MARK.len());
+            }
+            if self.line.len() > MOST_LINE_BYTES {
+                return Ok(Some((self.number, Err(LineError::TooLong))));
+            }
+            if !content(&self.line).is_empty() {
+                let blanks = self.line.iter().take_while(|byte| is_blank(**byte)).count();
+                let text = std::str::from_utf8(content(&self.line));
+                let text = text.map_err(|error| LineError::NotUtf8(blanks + error.valid_up_to() + 1));
+                return Ok(Some((self.number, text)));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Reads one line without its end; false when there is none. Of a line that is too long only enough is kept to
+    /// know that.
+    fn read_line(&mut self) -> io::Result<bool> {
+        if std::mem::take(&mut self.complete) {
+            self.line.clear();
+        }
+        // Bounded by the length of the input.
+        loop {
+            let buffer = match self.reader.fill_buf() {
+                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+                buffer => buffer?,
+            };
+            let Some(first) = buffer.first() else {
+                self.complete = true;
+                return Ok(!self.line.is_empty());
+            };
+            if std::mem::take(&mut self.after_cr) && *first == b'\n' {
+                self.reader.consume(1);
+                continue;
+            }
+            let length = buffer.iter().position(|byte| matches!(byte, b'\n' | b'\r')).unwrap_or(buffer.len());
+            let (part, rest) = buffer.split_at(length);
+            let room = (MOST_LINE_BYTES + BYTE_ORDER_MARK.len() + 1).saturating_sub(self.line.len());
+            self.line.extend(part.iter().take(room));
+            let ended = rest.first().copied();
+            self.reader.consume(length + usize::from(ended.is_some()));
+            if let Some(end) = ended {
+                self.after_cr = end == b'\r';
+                self.complete = true;
+                return Ok(true);
+            }
+        }
+    }
+}
+
+/// A line without its comment and without blanks around it.
+fn content(line: &[u8]) -> &[u8] {
+    let before_comment = (0..line.len())
+        .find(|&at| line[at] == b'#' && (at == 0 || is_blank(line[at - 1])))
+        .map_or(line, |at| line.split_at(at).0);
+    let Some(start) = before_comment.iter().position(|byte| !is_blank(*byte)) else { return &[] };
+    let end = before_comment.iter().rposition(|byte| !is_blank(*byte)).map_or(start, |last| last + 1);
+    before_comment.get(start..end).unwrap_or_default()
+}
+
+const fn is_blank(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t')
+}
+
+const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
+const MOST_LINE_BYTES: usize = 64 * 1024;
+
+#[cfg(test)]
+mod tests {
+    use std::io::{BufReader, Read};
+
+    use super::*;
+
+    fn read(mut lines: Lines<impl BufRead>) -> Vec<(u64, Result<String, LineError>)> {
+        let mut read = Vec::new();
+        while let Some((number, line)) = lines.next_line().expect("memory can be read") {
+            read.push((number, line.map(str::to_owned)));
+        }
+        read
+    }
+
+    /// Reads the same bytes whole and through buffers that end at every place.
+    fn lines(bytes: &[u8]) -> Vec<(u64, Result<String, LineError>)> {
+        let whole = read(Lines::new(bytes));
+        for size in 1..10 {
+            assert_eq!(read(Lines::new(BufReader::with_capacity(size, bytes))), whole, "with a buffer of {size}");
+        }
+        whole
+    }
+
+    fn texts(bytes: &[u8]) -> Vec<(u64, String)> {
+        lines(bytes).into_iter().map(|(number, line)| (number, line.expect("a line"))).collect()
+    }
+
+    #[test]
+    fn only_lines_that_carry_something_are_given_and_numbers_count_all() {
+        let list = b"# servers\n\n  192.0.2.1:1\t\n \t \n192.0.2.2 # mine\n\t# not yet\nname#1\nlast";
+        let expected = [(3, "192.0.2.1:1"), (5, "192.0.2.2"), (7, "name#1"), (8, "last")];
+        assert_eq!(texts(list), expected.map(|(number, text)| (number, text.to_owned())));
+        assert_eq!(texts(b""), []);
+        assert_eq!(texts(b"\n\n"), []);
+    }
+
+    #[test]
+    fn every_kind_of_line_end_is_known() {
+        let expected = [(1, "a"), (2, "b"), (4, "c")].map(|(number, text)| (number, text.to_owned()));
+        assert_eq!(texts(b"a\nb\n\nc\n"), expected);
+        assert_eq!(texts(b"a\r\nb\r\n\r\nc\r\n"), expected);
+        assert_eq!(texts(b"a\rb\r\rc\r"), expected);
+        assert_eq!(texts(b"a\r\nb\n\rc"), expected);
+    }
+
+    #[test]
+    fn a_byte_order_mark_is_skipped_at_the_start_only() {
+        assert_eq!(texts(b"\xEF\xBB\xBFa"), [(1, "a".to_owned())]);
+        assert_eq!(texts(b"\xEF\xBB\xBF# a"), []);
+        assert_eq!(texts(b"a\n\xEF\xBB\xBFb"), [(1, "a".to_owned()), (2, "\u{feff}b".to_owned())]);
+    }
+
+    #[test]
+    fn a_line_that_is_not_text_spoils_only_itself() {
+        assert_eq!(
+            lines(b"a\n  b\xFFc\nd # \xFF"),
+            [(1, Ok("a".to_owned())), (2, Err(LineError::NotUtf8(4))), (3, Ok("d".to_owned()))]
+        );
+    }
+
+    #[test]
+    fn a_line_may_have_64_kib_and_no_more() {
+        let longest = "x".repeat(MOST_LINE_BYTES);
+        let list = format!("\u{feff}{longest}\r\n{longest}x\n{longest}{longest}{longest}\rb");
+        assert_eq!(
+            read(Lines::new(list.as_bytes())),
+            [(1, Ok(longest)), (2, Err(LineError::TooLong)), (3, Err(LineError::TooLong)), (4, Ok("b".to_owned()))]
+        );
+    }
+
+    #[test]
+    fn reading_goes_on_after_the_reader_had_nothing() {
+        struct Halting(u8);
+        impl Read for Halting {
+            fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+                self.0 += 1;
+                match self.0 {
+                    1 => (&b"192.0"[..]).read(buffer),
+                    2 => Err(ErrorKind::WouldBlock.into()),
+                    3 => Err(ErrorKind::Interrupted.into()),
+                    4 => (&b".2.1\n"[..]).read(buffer),
+                    _ => Ok(0),
+                }
+            }
+        }
+        let mut lines = Lines::new(BufReader::new(Halting(0)));
+        assert_eq!(lines.next_line().expect_err("nothing yet").kind(), ErrorKind::WouldBlock);
+        assert_eq!(lines.next_line().expect("a line"), Some((1, Ok("192.0.2.1"))));
+        assert_eq!(lines.next_line().expect("the end"), None);
+    }
+}

@@ -1,0 +1,122 @@
+//! Which addresses to ask, and in which order.
+//!
+//! ```text
+//! bytes ─ lines ─→ text ─ TargetSpec ─→ IpRange × Ports ─ TargetSetBuilder ─→ TargetSet ─ poll_target ─→ engine
+//!                                                          ↑ Exclusions         ↑ Permutation
+//!                                                          blocklist, --exclude  seed
+//! ```
+//!
+//! A target is a plan (what to ask) at an address. However often it is named, it is visited once, and every mention
+//! lands in exactly one class of the [`Tally`]. Ranges stay ranges from the command line to the last target: the whole
+//! of IPv4 costs as much memory as one address, because duplicates and exclusions are subtracted from the ranges
+//! (`claim`) and the order comes from a keyed permutation of the index ([`permute`]).
+//!
+//! Resolving names, reading streams and knowing protocols are left to others; so are the clock and the sockets.
+
+use std::net::SocketAddr;
+use std::ops::{Index, IndexMut};
+use std::sync::Arc;
+use std::task::Poll;
+
+pub mod blocklist;
+mod claim;
+mod exclude;
+mod ip_range;
+pub mod lines;
+pub mod parse;
+pub mod permute;
+mod ports;
+pub mod ranges;
+mod set;
+mod sweep;
+#[cfg(test)]
+mod tests;
+
+pub use self::blocklist::Reason;
+pub use self::exclude::{Exclusions, Ruling, Zones};
+pub use self::ip_range::IpRange;
+pub use self::parse::{Hosts, ParseError, TargetSpec};
+pub use self::permute::Permutation;
+pub use self::ports::Ports;
+pub use self::ranges::{TargetSetBuilder, TooManyTargets};
+pub use self::set::TargetSet;
+
+/// One (plan, address) to ask.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Target {
+    /// Where to send; an IPv4-mapped IPv6 address never stands here.
+    pub address: SocketAddr,
+    /// What to ask: an index into the caller's plans.
+    pub plan: u16,
+    /// Who named it first: an index into the caller's [`Origin`]s.
+    pub origin: u32,
+}
+
+/// Where targets come from; the engine pulls.
+pub trait Source: Send {
+    /// Takes the next target: `Pending` when it is not known yet (a stream: ask again when more was read),
+    /// `Ready(None)` when there are no more, for good.
+    #[must_use = "a target that is taken and dropped is never asked"]
+    fn poll_target(&mut self) -> Poll<Option<Target>>;
+
+    /// How many targets are left, if that is known.
+    fn remaining(&self) -> Option<u64>;
+}
+
+/// Who named a target.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Origin {
+    /// What was written, when it stands for more than the one address (a range, a block, a port list).
+    pub text: Option<Arc<str>>,
+    /// The file's or list's name; `None` for an argument.
+    pub source: Option<Arc<str>>,
+}
+
+/// What became of everything that was read: `read = invalid + duplicate + excluded.total() + targets kept`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Every expanded target, and every line that could not be read, once.
+    pub read: u64,
+    /// Lines that could not be read, and targets that no datagram can reach (127.255.255.255, 0.0.0.0, ::).
+    pub invalid: u64,
+    /// Targets named again.
+    pub duplicate: u64,
+    /// Targets not asked on purpose; a target that is named twice and excluded counts twice here.
+    pub excluded: PerReason,
+}
+
+/// One count for each [`Reason`].
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct PerReason([u64; Reason::ALL.len()]);
+
+impl PerReason {
+    /// The sum over all reasons.
+    #[must_use]
+    pub fn total(&self) -> u64 {
+        self.0.iter().sum()
+    }
+}
+
+impl Index<Reason> for PerReason {
+    type Output = u64;
+
+    fn index(&self, reason: Reason) -> &u64 {
+        &self.0[reason as usize]
+    }
+}
+
+impl IndexMut<Reason> for PerReason {
+    fn index_mut(&mut self, reason: Reason) -> &mut u64 {
+        &mut self.0[reason as usize]
+    }
+}
+
+/// The order in which targets are visited.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Order {
+    /// Seeded and pseudo-random, so that no network is asked in a burst.
+    #[default]
+    Shuffled,
+    /// As they were named; inside a range address by address, and port by port at each.
+    Input,
+}

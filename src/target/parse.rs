@@ -1,0 +1,344 @@
+//! Text to target: `[PROTOCOL://]HOST[:PORT[-PORT][,PORT…]]`.
+//!
+//! ```text
+//! 192.0.2.7:27015     10.0.0.0/24:27015-27030,28000     10.0.0.1-10.0.0.9     play.example.com:25565
+//! [2001:db8::1]:27015     2001:db8::1     [2001:db8::]/120:27015     [2001:db8::1]-[2001:db8::9]     farm:500?loss=5
+//! ```
+//!
+//! Only the form is decided here: which protocols exist, what a name resolves to and what the farm's parameters mean
+//! is known to others. An IPv4-mapped IPv6 address is the IPv4 address. What looks like an IPv4 address and is none is
+//! a mistake, never a name: a resolver would read `10.1` as 10.0.0.1 and `010.0.0.1` as 8.0.0.1.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use ipnet::{IpNet, Ipv6Net};
+use thiserror::Error;
+
+use super::ip_range::IpRange;
+use super::ports::Ports;
+
+/// One target as it was written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TargetSpec<'a> {
+    /// What stands before `://`, not yet known to be a protocol.
+    pub scheme: Option<&'a str>,
+    /// Which hosts are meant.
+    pub hosts: Hosts<'a>,
+    /// The ports, when some were written; never an empty set.
+    pub ports: Option<Ports>,
+}
+
+/// The hosts of a target.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Hosts<'a> {
+    /// An address, a range or a block.
+    Range(IpRange),
+    /// Simulated servers inside the process.
+    Farm {
+        /// How many, 1 to 16,777,213: one for each address from 127.0.0.2 to 127.255.255.254.
+        servers: u32,
+        /// `key=value&key=value`, or empty.
+        parameters: &'a str,
+    },
+    /// A DNS name that could exist, as it was written.
+    Name(&'a str),
+}
+
+impl<'a> TargetSpec<'a> {
+    /// Reads a target; IPv6 blocks and ranges may hold 2^24 addresses.
+    pub fn parse(text: &'a str) -> Result<Self, ParseError> {
+        Self::parse_with(text, MOST_IPV6_ADDRESSES)
+    }
+
+    /// Reads what is to be excluded: the same, but for IPv6 blocks and ranges of any size.
+    pub fn parse_exclusion(text: &'a str) -> Result<Self, ParseError> {
+        Self::parse_with(text, u128::MAX)
+    }
+
+    fn parse_with(text: &'a str, most: u128) -> Result<Self, ParseError> {
+        let (scheme, rest) = match text.split_once("://") {
+            Some((word, rest)) => (Some(scheme(word)?), rest),
+            None => (None, text),
+        };
+        if let Some(rest) = rest.strip_prefix("farm:") {
+            return Ok(Self { scheme, hosts: farm(rest)?, ports: None });
+        }
+        let (host, ports) = split_ports(rest);
+        if host.is_empty() {
+            return Err(ParseError::Empty);
+        }
+        let ports = match ports {
+            Some("") => return Err(ParseError::MissingPort(excerpt(rest))),
+            ports => ports.map(str::parse).transpose()?,
+        };
+        Ok(Self { scheme, hosts: hosts(host, most)?, ports })
+    }
+}
+
+/// Why a text is not a target.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum ParseError {
+    /// Nothing where the host should be.
+    #[error("the host is missing: write HOST or HOST:PORT")]
+    Empty,
+    /// What stands before `://` cannot be a protocol.
+    #[error("{0:?} is not a protocol: write a letter, then letters, digits and hyphens, before ://")]
+    Scheme(Box<str>),
+    /// Four dotted numbers, but not an address.
+    #[error("{word:?} is not an IPv4 address: {expected}")]
+    Ipv4 {
+        /// What was written.
+        word: Box<str>,
+        /// What was expected.
+        expected: &'static str,
+    },
+    /// Colons or brackets, but not an address.
+    #[error("{0:?} is not an IPv6 address: write it as in 2001:db8::1, and in brackets before a port")]
+    Ipv6(Box<str>),
+    /// `[` without `]`, or something else behind `]`.
+    #[error("{0:?} is not an IPv6 address in brackets: write it as in [2001:db8::1]:27015")]
+    Brackets(Box<str>),
+    /// A prefix length that the family does not have.
+    #[error("the prefix length {length:?} of {ip} is not in 0 to {most}")]
+    Prefix {
+        /// The address before the slash.
+        ip: IpAddr,
+        /// What stands behind it.
+        length: Box<str>,
+        /// 32 or 128.
+        most: u8,
+    },
+    /// An IPv6 block of more than 2^24 addresses.
+    #[error(
+        "the IPv6 block {0} has 2^{bits} addresses, at most 2^24 are taken: use /104 or longer",
+        bits = 128 - .0.prefix_len()
+    )]
+    BlockTooLarge(Ipv6Net),
+    /// An IPv6 range of more than 2^24 addresses.
+    #[error("the IPv6 range {0} has {count} addresses, at most 2^24 are taken", count = .0.count())]
+    RangeTooLarge(IpRange),
+    /// The first address of a range is the higher one.
+    #[error("the range {first}-{last} runs backwards: write {last}-{first}")]
+    RangeBackwards {
+        /// What stands before the hyphen.
+        first: IpAddr,
+        /// What stands behind it.
+        last: IpAddr,
+    },
+    /// A range from IPv4 to IPv6 or back.
+    #[error("the range {first}-{last} mixes IPv4 and IPv6: write two addresses of one family")]
+    RangeMixed {
+        /// What stands before the hyphen.
+        first: IpAddr,
+        /// What stands behind it.
+        last: IpAddr,
+    },
+    /// Not a name that DNS could hold.
+    #[error("{word:?} is not a host name: {expected}")]
+    Name {
+        /// What was written.
+        word: Box<str>,
+        /// What was expected.
+        expected: &'static str,
+    },
+    /// A colon with nothing behind it.
+    #[error("the port is missing behind {0:?}: write HOST:PORT, or HOST alone")]
+    MissingPort(Box<str>),
+    /// Two commas, or a comma at an end.
+    #[error("a port is missing in {0:?}: write numbers and ranges, as in 27015-27030,28000")]
+    EmptyPort(Box<str>),
+    /// Not a number.
+    #[error("{0:?} is not a port: write numbers and ranges, as in 27015-27030,28000")]
+    NotAPort(Box<str>),
+    /// Port 0.
+    #[error("port 0 cannot be asked: ports are 1 to 65535")]
+    PortZero,
+    /// A number past 65535.
+    #[error("port {0} is not in 1 to 65535")]
+    PortTooLarge(Box<str>),
+    /// The first port of a range is the higher one.
+    #[error("the port range {first}-{last} runs backwards: write {last}-{first}")]
+    PortsBackwards {
+        /// What stands before the hyphen.
+        first: u16,
+        /// What stands behind it.
+        last: u16,
+    },
+    /// A farm of no servers, too many, or no number of them.
+    #[error("a farm of {0:?} servers cannot be started: write farm:N with N in 1 to {MOST_FARM_SERVERS}")]
+    FarmServers(Box<str>),
+    /// A farm parameter without a value.
+    #[error("the farm parameter {0:?} is not key=value: write them as in farm:500?loss=5&seed=1")]
+    FarmParameter(Box<str>),
+}
+
+/// What a message quotes of the input: at most 80 characters.
+pub(super) fn excerpt(word: &str) -> Box<str> {
+    match word.char_indices().nth(80) {
+        Some((end, _)) => format!("{}…", word.split_at(end).0).into(),
+        None => word.into(),
+    }
+}
+
+fn scheme(word: &str) -> Result<&str, ParseError> {
+    let fits = word.starts_with(|c: char| c.is_ascii_alphabetic())
+        && word.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+-._".contains(&byte));
+    if fits { Ok(word) } else { Err(ParseError::Scheme(excerpt(word))) }
+}
+
+fn farm(text: &str) -> Result<Hosts<'_>, ParseError> {
+    let (count, parameters) = text.split_once('?').unwrap_or((text, ""));
+    let servers = Some(count)
+        .filter(|count| count.bytes().all(|byte| byte.is_ascii_digit()))
+        .and_then(|count| count.parse().ok())
+        .filter(|servers| (1..=MOST_FARM_SERVERS).contains(servers))
+        .ok_or_else(|| ParseError::FarmServers(excerpt(count)))?;
+    let is_pair = |pair: &str| pair.split_once('=').is_some_and(|(key, _)| !key.is_empty());
+    match parameters.split('&').find(|pair| !is_pair(pair)) {
+        Some(pair) if !parameters.is_empty() => Err(ParseError::FarmParameter(excerpt(pair))),
+        _ => Ok(Hosts::Farm { servers, parameters }),
+    }
+}
+
+/// Cuts the ports off: behind the closing bracket, or at the only colon (two or more make it an IPv6 address).
+fn split_ports(text: &str) -> (&str, Option<&str>) {
+    let from = if text.starts_with('[') { text.rfind(']').unwrap_or(0) } else { 0 };
+    let mut colons = text.match_indices(':').skip_while(|(at, _)| *at < from);
+    match (colons.next(), colons.next()) {
+        (Some((at, _)), None) => (text.split_at(at).0, text.get(at + 1..)),
+        _ => (text, None),
+    }
+}
+
+fn hosts(host: &str, most: u128) -> Result<Hosts<'_>, ParseError> {
+    if let Some(inside) = host.strip_prefix('[') {
+        return bracketed(host, inside, most).map(Hosts::Range);
+    }
+    if host.contains(':') {
+        return ipv6_hosts(host, most).map(Hosts::Range);
+    }
+    if let Some((ip, length)) = host.split_once('/') {
+        return block(IpAddr::V4(ipv4(ip)?), length, most).map(Hosts::Range);
+    }
+    if let Some((first, last)) = host.split_once('-')
+        && is_dotted(first)
+        && first.contains('.')
+        && is_dotted(last)
+    {
+        return range(IpAddr::V4(ipv4(first)?), IpAddr::V4(ipv4(last)?), most).map(Hosts::Range);
+    }
+    if ends_in_a_number(host) {
+        return ipv4(host).map(|ip| Hosts::Range(IpAddr::V4(ip).into()));
+    }
+    name(host).map(Hosts::Name)
+}
+
+fn bracketed(host: &str, inside: &str, most: u128) -> Result<IpRange, ParseError> {
+    let refuse = || ParseError::Brackets(excerpt(host));
+    let (inside, behind) = inside.split_once(']').ok_or_else(refuse)?;
+    if behind.is_empty() {
+        ipv6_hosts(inside, most)
+    } else if let Some(length) = behind.strip_prefix('/') {
+        block(ipv6(inside)?, length, most)
+    } else {
+        let last = behind.strip_prefix("-[").and_then(|last| last.strip_suffix(']')).ok_or_else(refuse)?;
+        range(ipv6(inside)?, ipv6(last)?, most)
+    }
+}
+
+fn ipv6_hosts(text: &str, most: u128) -> Result<IpRange, ParseError> {
+    if let Some((ip, length)) = text.split_once('/') {
+        block(ipv6(ip)?, length, most)
+    } else if let Some((first, last)) = text.split_once('-') {
+        range(ipv6(first)?, ipv6(last)?, most)
+    } else {
+        ipv6(text).map(IpRange::from)
+    }
+}
+
+fn block(ip: IpAddr, length: &str, most: u128) -> Result<IpRange, ParseError> {
+    let refuse = || ParseError::Prefix { ip, length: excerpt(length), most: if ip.is_ipv4() { 32 } else { 128 } };
+    let digits = Some(length).filter(|length| length.bytes().all(|byte| byte.is_ascii_digit()));
+    let bits = digits.and_then(|length| length.parse().ok()).ok_or_else(refuse)?;
+    let net = IpNet::new(ip, bits).map_err(|_| refuse())?;
+    let hosts = IpRange::from(net);
+    match net {
+        IpNet::V6(net) if !hosts.is_ipv4() && hosts.count() > most => Err(ParseError::BlockTooLarge(net)),
+        _ => Ok(hosts),
+    }
+}
+
+fn range(first: IpAddr, last: IpAddr, most: u128) -> Result<IpRange, ParseError> {
+    let (first, last) = (first.to_canonical(), last.to_canonical());
+    match IpRange::new(first, last) {
+        Some(hosts) if !hosts.is_ipv4() && hosts.count() > most => Err(ParseError::RangeTooLarge(hosts)),
+        Some(hosts) => Ok(hosts),
+        None if first.is_ipv4() != last.is_ipv4() => Err(ParseError::RangeMixed { first, last }),
+        None => Err(ParseError::RangeBackwards { first, last }),
+    }
+}
+
+fn ipv4(word: &str) -> Result<Ipv4Addr, ParseError> {
+    word.parse().map_err(|_| {
+        let digits = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+        let expected = if !word.split('.').all(digits) || word.split('.').count() != 4 {
+            "write four numbers from 0 to 255 with dots between them"
+        } else if word.split('.').any(|part| part.len() > 1 && part.starts_with('0')) {
+            "leading zeros are read as octal by some and as decimal by others, leave them out"
+        } else {
+            "each part is 0 to 255"
+        };
+        ParseError::Ipv4 { word: excerpt(word), expected }
+    })
+}
+
+fn ipv6(word: &str) -> Result<IpAddr, ParseError> {
+    word.parse::<Ipv6Addr>().map(IpAddr::V6).map_err(|_| ParseError::Ipv6(excerpt(word)))
+}
+
+fn is_dotted(word: &str) -> bool {
+    !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.')
+}
+
+/// Whether resolvers would take the word for an IPv4 address: its last label is a number, decimal or hexadecimal.
+fn ends_in_a_number(host: &str) -> bool {
+    let host = host.strip_suffix('.').unwrap_or(host);
+    let last = host.rsplit('.').next().unwrap_or(host);
+    let hexadecimal = last.strip_prefix("0x").or_else(|| last.strip_prefix("0X"));
+    let digits = |word: &str| !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit());
+    digits(last) || hexadecimal.is_some_and(|word| word.bytes().all(|byte| byte.is_ascii_hexdigit()))
+}
+
+fn name(host: &str) -> Result<&str, ParseError> {
+    let refuse = |expected| Err(ParseError::Name { word: excerpt(host), expected });
+    let labels = host.strip_suffix('.').unwrap_or(host);
+    if !host.is_ascii() {
+        return refuse("write an international name in its ASCII form, xn--…");
+    }
+    if labels.len() > 253 {
+        return refuse("a name has at most 253 characters");
+    }
+    for label in labels.split('.') {
+        if label.is_empty() || label.len() > 63 {
+            return refuse("between two dots there are 1 to 63 characters");
+        }
+        if !label.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_') {
+            return refuse("a name is made of letters, digits, hyphens and dots");
+        }
+        if label.starts_with('-') || label.ends_with('-') {
+            return refuse("no part begins or ends with a hyphen");
+        }
+        if !label.bytes().any(|byte| byte.is_ascii_alphanumeric()) {
+            return refuse("each part has a letter or a digit");
+        }
+    }
+    Ok(host)
+}
+
+/// IPv6 blocks past this are mistakes: even at a million targets a second, a /64 takes half a million years.
+const MOST_IPV6_ADDRESSES: u128 = 1 << 24;
+/// From 127.0.0.2 to 127.255.255.254.
+const MOST_FARM_SERVERS: u32 = 16_777_213;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,176 @@
+//! Collects targets and exclusions and makes one exact set of them.
+//!
+//! A file may hold ten million lines `ip:port`, so a single IPv4 target from elsewhere than the arguments takes 16
+//! bytes: these *singles* are sorted and thinned where they lie. Everything else is a block, whatever its size, and
+//! blocks are divided by `claim`. Singles that fall inside a block of their plan take part in that as blocks of one
+//! address; no others do.
+
+use thiserror::Error;
+
+use super::claim::{Block, claim};
+use super::exclude::{Exclusions, Ruling, Zones};
+use super::ip_range::{IpRange, ipv4_key};
+use super::ports::{PortSets, Ports};
+use super::set::TargetSet;
+use super::{Order, Tally};
+
+/// Builds a [`TargetSet`].
+#[derive(Debug, Default)]
+pub struct TargetSetBuilder {
+    exclusions: Exclusions,
+    singles: Vec<Single>,
+    blocks: Vec<Block>,
+    sets: PortSets,
+    /// Expanded targets; saturating, and past `MOST_TARGETS` nothing is built.
+    expanded: u128,
+    bad_lines: u64,
+    mentions: u64,
+}
+
+/// More targets than can be counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+#[error("the targets named are 2^63 or more, with every repetition counted: name fewer addresses or ports")]
+pub struct TooManyTargets;
+
+/// One IPv4 address on one port, not typed as an argument.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Single {
+    pub(super) ip: u32,
+    pub(super) port: u16,
+    pub(super) plan: u16,
+    /// The time of the mention, as in [`Block`].
+    pub(super) mention: u32,
+    pub(super) origin: u32,
+}
+
+impl TargetSetBuilder {
+    /// Starts with the blocklist as the only exclusion; with `include_private`, without its private networks.
+    #[must_use]
+    pub fn new(include_private: bool) -> Self {
+        Self { exclusions: Exclusions::new(include_private), ..Self::default() }
+    }
+
+    /// Adds each of `hosts` on each of `ports`, to be asked by `plan` and attributed to `origin`; `typed` when they came
+    /// as an argument. The order of calls is the order of mention.
+    pub fn add(&mut self, hosts: IpRange, ports: &Ports, plan: u16, origin: u32, typed: bool) {
+        if ports.is_empty() {
+            return;
+        }
+        self.expanded = self.expanded.saturating_add(hosts.count().saturating_mul(u128::from(ports.len())));
+        let mention = self.mentions as u32; // `build` refuses 2^32 mentions
+        self.mentions += 1;
+        if !typed && hosts.is_ipv4() && hosts.is_single() && ports.len() == 1 {
+            let port = ports.nth(0).unwrap_or_default();
+            let ip = hosts.pieces().next().map_or(0, |(first, _)| first as u32); // the low half of the key
+            self.singles.push(Single { ip, port, plan, mention, origin });
+            return;
+        }
+        let ports = self.sets.share(ports);
+        for (first, last) in hosts.pieces() {
+            self.blocks.push(Block { first, last, ports: ports.clone(), mention, origin, plan, typed });
+        }
+    }
+
+    /// Excludes these ports, or all when `None`, of these hosts: also from what was added before.
+    pub fn exclude(&mut self, hosts: IpRange, ports: Option<&Ports>) {
+        self.exclusions.exclude(hosts, ports);
+    }
+
+    /// Counts a line that could not be read.
+    pub const fn invalid(&mut self) {
+        self.bad_lines += 1;
+    }
+
+    /// The exclusions so far, for targets that only become known later (streams, lists, names).
+    #[must_use]
+    pub fn zones(&self) -> Zones {
+        self.exclusions.zones()
+    }
+
+    /// Makes the set; takes n log n in the number of calls, whatever the size of ranges. The same calls with the same
+    /// order and seed give the same walk.
+    pub fn build(mut self, order: Order, seed: u64) -> Result<(TargetSet, Tally), TooManyTargets> {
+        let read = self.expanded.saturating_add(u128::from(self.bad_lines));
+        if read >= MOST_TARGETS || self.mentions > u64::from(u32::MAX) {
+            return Err(TooManyTargets);
+        }
+        let mut tally = Tally { read: read as u64, invalid: self.bad_lines, ..Tally::default() };
+        let zones = self.exclusions.zones();
+        drop(self.exclusions);
+
+        self.singles.sort_unstable_by_key(Single::sort_key);
+        thin(&mut self.singles, &zones, &mut tally);
+        let inside = take_covered(&mut self.singles, &self.blocks);
+        self.singles.shrink_to_fit();
+        self.blocks.extend(inside.into_iter().map(|single| single.into_block(&mut self.sets)));
+        let segments = claim(self.blocks, &zones, &mut self.sets, &mut tally);
+        Ok((TargetSet::new(self.singles, segments, order, seed), tally))
+    }
+}
+
+impl Single {
+    /// Equal targets stand together, the first mention in front.
+    fn sort_key(&self) -> u128 {
+        u128::from(self.plan) << 80 | u128::from(self.ip) << 48 | u128::from(self.port) << 32 | u128::from(self.mention)
+    }
+
+    const fn target(&self) -> (u16, u32, u16) {
+        (self.plan, self.ip, self.port)
+    }
+
+    fn into_block(self, sets: &mut PortSets) -> Block {
+        let Self { ip, port, plan, mention, origin } = self;
+        let ports = sets.share(&Ports::one(port));
+        Block { first: ipv4_key(ip), last: ipv4_key(ip), ports, mention, origin, plan, typed: false }
+    }
+}
+
+/// Drops and counts sorted singles that are excluded or named again.
+fn thin(singles: &mut Vec<Single>, zones: &Zones, tally: &mut Tally) {
+    let mut previous = None;
+    singles.retain(|single| {
+        match zones.ruling_at(ipv4_key(single.ip), single.port, false) {
+            Some(Ruling::Invalid) => tally.invalid += 1,
+            Some(Ruling::Excluded(reason)) => tally.excluded[reason] += 1,
+            None if previous == Some(single.target()) => tally.duplicate += 1,
+            None => {
+                previous = Some(single.target());
+                return true;
+            }
+        }
+        false
+    });
+}
+
+/// Takes out the sorted singles that lie inside a block of their plan.
+fn take_covered(singles: &mut Vec<Single>, blocks: &[Block]) -> Vec<Single> {
+    let mut hulls: Vec<_> = blocks.iter().map(|block| (block.plan, block.first, block.last)).collect();
+    hulls.sort_unstable();
+    hulls.dedup_by(|next, hull| {
+        let joins = next.0 == hull.0 && next.1 <= hull.2;
+        if joins {
+            hull.2 = hull.2.max(next.2);
+        }
+        joins
+    });
+    let mut hulls = hulls.into_iter().peekable();
+    let mut covered = Vec::new();
+    if hulls.peek().is_none() {
+        return covered;
+    }
+    singles.retain(|single| {
+        let place = (single.plan, ipv4_key(single.ip));
+        while hulls.peek().is_some_and(|&(plan, _, last)| (plan, last) < place) {
+            hulls.next();
+        }
+        let inside = hulls.peek().is_some_and(|&(plan, first, _)| plan == place.0 && first <= place.1);
+        if inside {
+            covered.push(*single);
+        }
+        !inside
+    });
+    covered
+}
+
+/// Places in the order are `u64`, and sums of two must not overflow.
+const MOST_TARGETS: u128 = 1 << 63;

@@ -1,0 +1,137 @@
+//! The set of targets, and the walk through it.
+//!
+//! Every target has a place in `0..len`. Places follow the order of mention; singles lie in the gaps between the
+//! segments. A place is looked up by a binary search over the segments, so the set can be walked in any order: the
+//! shuffled one is the identity put through a [`Permutation`].
+
+use std::net::SocketAddr;
+use std::task::Poll;
+
+use super::claim::Segment;
+use super::ip_range::{address, ipv4_key, is_ipv4};
+use super::permute::Permutation;
+use super::ranges::Single;
+use super::{Order, Source, Target};
+
+/// Distinct targets in a fixed order, made by [`TargetSetBuilder`](super::TargetSetBuilder).
+#[derive(Debug)]
+pub struct TargetSet {
+    /// By mention, or (when the order is shuffled) in any order.
+    singles: Vec<Single>,
+    segments: Vec<Segment>,
+    /// The place of each segment's first target, ascending.
+    starts: Vec<u64>,
+    /// How many singles come before each segment.
+    singles_before: Vec<u64>,
+    len: u64,
+    permutation: Option<Permutation>,
+    next: u64,
+}
+
+impl TargetSet {
+    /// Lays out disjoint targets.
+    pub(super) fn new(mut singles: Vec<Single>, mut segments: Vec<Segment>, order: Order, seed: u64) -> Self {
+        if order == Order::Input {
+            singles.sort_unstable_by_key(|single| single.mention);
+        }
+        segments.sort_unstable_by_key(|segment| (segment.mention, segment.first));
+        let mut starts = Vec::with_capacity(segments.len());
+        let mut singles_before = Vec::with_capacity(segments.len());
+        let mut in_segments = 0;
+        for segment in &segments {
+            let before = match order {
+                Order::Input => singles.partition_point(|single| single.mention < segment.mention),
+                Order::Shuffled => singles.len(),
+            } as u64;
+            starts.push(before + in_segments);
+            singles_before.push(before);
+            in_segments += segment.len();
+        }
+        let len = singles.len() as u64 + in_segments;
+        let permutation = (order == Order::Shuffled).then(|| Permutation::new(len, seed));
+        Self { singles, segments, starts, singles_before, len, permutation, next: 0 }
+    }
+
+    /// How many targets there are, visited or not.
+    #[must_use]
+    pub const fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The target that is visited after `visit` others.
+    #[must_use]
+    pub fn nth(&self, visit: u64) -> Option<Target> {
+        if visit >= self.len {
+            return None;
+        }
+        let place = self.permutation.as_ref().map_or(visit, |order| order.apply(visit));
+        let begun = self.starts.partition_point(|&start| start <= place);
+        let Some(index) = begun.checked_sub(1) else { return self.single(place) };
+        let (segment, inside) = (self.segments.get(index)?, place - self.starts.get(index)?);
+        match inside.checked_sub(segment.len()) {
+            None => segment.target(inside),
+            Some(behind) => self.single(self.singles_before.get(index)? + behind),
+        }
+    }
+
+    /// Whether all targets are on this machine; an empty set is not.
+    #[must_use]
+    pub fn all_loopback(&self) -> bool {
+        let covers = |first: u128, last: u128| {
+            let (first, last) = (address(first), address(last));
+            first.is_loopback() && last.is_loopback() && first.is_ipv4() == last.is_ipv4()
+        };
+        !self.is_empty()
+            && self.singles.iter().all(|single| single.ip >> 24 == 127)
+            && self.segments.iter().all(|segment| covers(segment.first, segment.last()))
+    }
+
+    /// Whether there is an IPv4 target.
+    #[must_use]
+    pub fn has_ipv4(&self) -> bool {
+        !self.singles.is_empty() || self.segments.iter().any(|segment| is_ipv4(segment.first))
+    }
+
+    /// Whether there is an IPv6 target.
+    #[must_use]
+    pub fn has_ipv6(&self) -> bool {
+        self.segments.iter().any(|segment| !is_ipv4(segment.first))
+    }
+
+    fn single(&self, index: u64) -> Option<Target> {
+        let &Single { ip, port, plan, origin, .. } = self.singles.get(usize::try_from(index).ok()?)?;
+        Some(Target { address: SocketAddr::new(address(ipv4_key(ip)), port), plan, origin })
+    }
+}
+
+impl Source for TargetSet {
+    fn poll_target(&mut self) -> Poll<Option<Target>> {
+        let target = self.nth(self.next);
+        self.next += u64::from(target.is_some());
+        Poll::Ready(target)
+    }
+
+    fn remaining(&self) -> Option<u64> {
+        Some(self.len - self.next)
+    }
+}
+
+impl Segment {
+    fn last(&self) -> u128 {
+        self.first + u128::from(self.addresses) - 1
+    }
+
+    /// The target with `index` others before it: address by address, port by port at each.
+    fn target(&self, index: u64) -> Option<Target> {
+        let ports = u64::from(self.ports.len());
+        let port = self.ports.nth((index % ports) as u32)?;
+        let ip = address(self.first + u128::from(index / ports));
+        Some(Target { address: SocketAddr::new(ip, port), plan: self.plan, origin: self.origin })
+    }
+}
