@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::input::{InputDigest, Inputs, unknown_protocol};
-use super::value;
+use super::value::{self, Limit};
 use crate::cli::ScanArgs;
 use crate::engine::{Plan, Rate, Settings};
 use crate::error::Error;
@@ -65,9 +65,9 @@ pub struct Prepared {
 
 /// Limits as they were typed: what is absent depends on the targets.
 struct Limits {
-    rate: Option<Option<u64>>,
-    bandwidth: Option<u64>,
-    host_rate: Option<Option<u64>>,
+    rate: Option<Limit>,
+    bandwidth: Option<Limit>,
+    host_rate: Option<Limit>,
     timeout: Duration,
     budget: Duration,
     retries: u32,
@@ -121,15 +121,17 @@ impl ScanConfig {
 impl Limits {
     /// Scans of nothing but loopback bother nobody, and run as fast as they can unless told otherwise.
     fn settings(&self, all_loopback: bool, seed: u64) -> Settings {
-        let or = |typed: Option<Option<u64>>, polite| typed.unwrap_or(if all_loopback { None } else { Some(polite) });
-        let packets = or(self.rate, DEFAULT_RATE).map(|rate| u32::try_from(rate).unwrap_or(u32::MAX));
-        let host_rate = or(self.host_rate, DEFAULT_HOST_RATE);
+        let or_polite = |typed: Option<Limit>, rate| {
+            typed.unwrap_or(if all_loopback { Limit::Max } else { Limit::PerSecond(rate) }).per_second()
+        };
+        let packets = or_polite(self.rate, DEFAULT_RATE).map(|rate| u32::try_from(rate).unwrap_or(u32::MAX));
+        let host_rate = or_polite(self.host_rate, DEFAULT_HOST_RATE);
         Settings {
             timeout: self.timeout,
             retries: self.retries,
             budget: self.budget,
             window: self.window,
-            rate: Rate { packets, bits: self.bandwidth },
+            rate: Rate { packets, bits: self.bandwidth.and_then(Limit::per_second) },
             host_gap: host_rate.map_or(Duration::ZERO, |rate| Duration::from_secs(1).div_f64(rate as f64)),
             queries: QuerySet::of(Query::Info),
             key: AddressHasher::new(seed),
@@ -141,7 +143,7 @@ fn limits(args: &ScanArgs) -> Result<Limits, Error> {
     let rate = |flag, text: Option<&str>| text.map(|text| value::rate(flag, text)).transpose();
     let limits = Limits {
         rate: rate("--rate", args.rate.as_deref())?,
-        bandwidth: rate("--bandwidth", args.bandwidth.as_deref())?.flatten(),
+        bandwidth: rate("--bandwidth", args.bandwidth.as_deref())?,
         host_rate: rate("--host-rate", args.host_rate.as_deref())?,
         timeout: value::time("--timeout", &args.timeout)?,
         budget: value::time("--target-timeout", &args.target_timeout)?,

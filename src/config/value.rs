@@ -17,10 +17,29 @@ pub(super) fn time(flag: &str, text: &str) -> Result<Duration, Error> {
     time.ok_or_else(|| Error::usage(format!("{flag}: {text:?} is not a time: write it as 500ms, 3s or 2m")))
 }
 
-/// Reads a rate such as `2000`, `50k` or `1.5M`; `None` is `max`.
-pub(super) fn rate(flag: &str, text: &str) -> Result<Option<u64>, Error> {
+/// How fast something may go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Limit {
+    /// As fast as possible.
+    Max,
+    /// So often in a second.
+    PerSecond(u64),
+}
+
+impl Limit {
+    /// The number, if there is one.
+    pub(super) const fn per_second(self) -> Option<u64> {
+        match self {
+            Self::Max => None,
+            Self::PerSecond(rate) => Some(rate),
+        }
+    }
+}
+
+/// Reads a rate such as `2000`, `50k`, `1.5M` or `max`.
+pub(super) fn rate(flag: &str, text: &str) -> Result<Limit, Error> {
     if text.eq_ignore_ascii_case("max") {
-        return Ok(None);
+        return Ok(Limit::Max);
     }
     let (number, factor) = match text.as_bytes().last() {
         Some(b'k' | b'K') => (&text[..text.len() - 1], 1e3),
@@ -30,7 +49,7 @@ pub(super) fn rate(flag: &str, text: &str) -> Result<Option<u64>, Error> {
     };
     let rate = number.parse::<f64>().map(|number| number * factor).ok();
     match rate.filter(|rate| (1.0..=1e12).contains(rate)) {
-        Some(rate) => Ok(Some(rate as u64)),
+        Some(rate) => Ok(Limit::PerSecond(rate as u64)),
         None => Err(Error::usage(format!("{flag}: {text:?} is not a rate: write 1 or more, as in 2000, 50k, or max"))),
     }
 }
@@ -51,10 +70,10 @@ mod tests {
 
     #[test]
     fn rates_take_suffixes_and_max() {
-        assert_eq!(rate("--rate", "2000").unwrap(), Some(2_000));
-        assert_eq!(rate("--rate", "50k").unwrap(), Some(50_000));
-        assert_eq!(rate("--rate", "1.5M").unwrap(), Some(1_500_000));
-        assert_eq!(rate("--rate", "MAX").unwrap(), None);
+        assert_eq!(rate("--rate", "2000").unwrap(), Limit::PerSecond(2_000));
+        assert_eq!(rate("--rate", "50k").unwrap(), Limit::PerSecond(50_000));
+        assert_eq!(rate("--rate", "1.5M").unwrap(), Limit::PerSecond(1_500_000));
+        assert_eq!(rate("--rate", "MAX").unwrap(), Limit::Max);
         for bad in ["", "k", "0", "-5", "fast", "NaN", "inf", "1é"] {
             assert!(rate("--rate", bad).is_err(), "{bad}");
         }

@@ -72,14 +72,14 @@ impl Deadlines {
 
     /// The earliest deadline.
     #[must_use]
-    pub fn next(&mut self) -> Option<Instant> {
-        self.earliest().map(|(at, _)| at)
+    pub fn earliest(&mut self) -> Option<Instant> {
+        self.first().map(|(at, _)| at)
     }
 
     /// Takes a slot whose deadline is at or before `now`, earliest first; call until `None`.
     #[must_use]
     pub fn pop_due(&mut self, now: Instant) -> Option<u32> {
-        let (at, slot) = self.earliest()?;
+        let (at, slot) = self.first()?;
         if at > now {
             return None;
         }
@@ -87,7 +87,7 @@ impl Deadlines {
         Some(slot)
     }
 
-    fn earliest(&mut self) -> Option<(Instant, u32)> {
+    fn first(&mut self) -> Option<(Instant, u32)> {
         // Bounded by the stale entries, each of which was pushed by one `set`.
         while let Some(Reverse((_, slot, stamp))) = self.heap.peek() {
             if self.nodes[*slot as usize].stamp == *stamp {
@@ -172,7 +172,7 @@ mod tests {
                         prop_assert!(twin.values().all(|at| *at > now), "a due slot was not given");
                     }
                 }
-                prop_assert_eq!(deadlines.next(), twin.values().min().copied());
+                prop_assert_eq!(deadlines.earliest(), twin.values().min().copied());
             }
         }
     }

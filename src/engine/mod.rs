@@ -232,12 +232,15 @@ impl Engine {
     pub fn poll_timeout(&mut self, now: Instant) -> Option<Instant> {
         let work = !self.follow_ups.is_empty() || !self.retries.is_empty();
         let room = self.may_start() && self.flights.len() < self.settings.window;
-        let parked = self.hosts.next().filter(|_| room);
+        let parked = self.hosts.earliest().filter(|_| room);
         let new = room && !self.exhausted && !self.hosts.is_full();
         let send = (work || new || parked.is_some_and(|at| at <= now))
             .then(|| self.limiter.next_batch(now).unwrap_or(now).max(now));
         let batch = self.batch_began.map(|began| began + BATCH_AGE);
-        [send, parked.filter(|at| *at > now), batch, self.stopping, self.deadlines.next()].into_iter().flatten().min()
+        [send, parked.filter(|at| *at > now), batch, self.stopping, self.deadlines.earliest()]
+            .into_iter()
+            .flatten()
+            .min()
     }
 
     /// Takes a batch of finished targets that is full, or old enough, or the last. Call until `None`, and give batches

@@ -1,8 +1,8 @@
 //! Which targets ended lately: tells a late answer or a second copy from a datagram that nobody asked for.
 //!
-//! A table with one place for each hash, in which a newer entry takes the place of an older one: constant time, fixed
-//! memory, and after N places' worth of targets most of the last N are still there. An entry is the rest of the keyed
-//! hash, so that a stranger's address passes for a known one once in 2^47.
+//! A hash table of small buckets, in each of which a new entry takes the place of the oldest: constant time and fixed
+//! memory, and nearly all of the latest targets are still there. An entry is the keyed hash itself, so that a stranger's
+//! address passes for a known one once in 2^62.
 
 use std::net::SocketAddr;
 
@@ -24,52 +24,71 @@ pub enum Sender {
 /// Remembers addresses.
 #[derive(Debug)]
 pub struct Recent {
-    servers: Box<[u64]>,
-    hosts: Box<[u64]>,
+    servers: Buckets,
+    hosts: Buckets,
     hasher: AddressHasher,
 }
 
 impl Recent {
-    /// Room for about `capacity` targets.
+    /// Room for about `capacity` targets, within reason.
     #[must_use]
     pub fn new(capacity: usize, hasher: AddressHasher) -> Self {
-        let places = capacity.clamp(LEAST, MOST).next_power_of_two();
-        Self { servers: vec![0; places].into(), hosts: vec![0; places].into(), hasher }
+        let buckets = (capacity.clamp(LEAST, MOST) / WAYS).next_power_of_two();
+        Self { servers: Buckets::new(buckets), hosts: Buckets::new(buckets), hasher }
     }
 
     /// A target has begun: its host is known.
     pub fn begin(&mut self, address: &SocketAddr) {
-        let hash = self.hasher.ip(&address.ip()) | 1;
-        let place = place(hash, &self.hosts);
-        self.hosts[place] = hash;
+        let entry = self.hasher.ip(&address.ip()) | 1;
+        if !self.hosts.has(entry) {
+            self.hosts.put(entry);
+        }
     }
 
     /// A target has ended.
     pub fn end(&mut self, address: &SocketAddr, answered: bool) {
-        let hash = self.hasher.socket(address);
-        let place = place(hash, &self.servers);
-        self.servers[place] = entry(hash, answered);
+        self.servers.put(entry(self.hasher.socket(address), answered));
     }
 
     /// What is known about the sender of a datagram that no flight waits for.
     #[must_use]
     pub fn sender(&self, address: &SocketAddr) -> Sender {
         let hash = self.hasher.socket(address);
-        let found = self.servers[place(hash, &self.servers)];
-        if found == entry(hash, true) {
-            return Sender::Answered;
+        if self.servers.has(entry(hash, true)) {
+            Sender::Answered
+        } else if self.servers.has(entry(hash, false)) {
+            Sender::GivenUp
+        } else if self.hosts.has(self.hasher.ip(&address.ip()) | 1) {
+            Sender::OtherPort
+        } else {
+            Sender::Stranger
         }
-        if found == entry(hash, false) {
-            return Sender::GivenUp;
-        }
-        let host = self.hasher.ip(&address.ip()) | 1;
-        if self.hosts[place(host, &self.hosts)] == host { Sender::OtherPort } else { Sender::Stranger }
     }
 }
 
-/// The place is taken from the upper half, so that the lower bits, which entries use, are free.
-fn place(hash: u64, table: &[u64]) -> usize {
-    (hash >> 32) as usize & (table.len() - 1)
+/// Entries that are not zero, by their upper bits; the newest of a bucket stands first.
+#[derive(Debug)]
+struct Buckets(Box<[[u64; WAYS]]>);
+
+impl Buckets {
+    fn new(count: usize) -> Self {
+        Self(vec![[0; WAYS]; count].into())
+    }
+
+    fn has(&self, entry: u64) -> bool {
+        self.0[self.place(entry)].contains(&entry)
+    }
+
+    fn put(&mut self, entry: u64) {
+        let place = self.place(entry);
+        let bucket = &mut self.0[place];
+        bucket.rotate_right(1);
+        bucket[0] = entry;
+    }
+
+    fn place(&self, entry: u64) -> usize {
+        (entry >> 32) as usize & (self.0.len() - 1)
+    }
 }
 
 /// Bit 0 says that there is an entry, bit 1 that the target had answered.
@@ -77,7 +96,9 @@ fn entry(hash: u64, answered: bool) -> u64 {
     hash & !0b11 | 1 | u64::from(answered) << 1
 }
 
-const LEAST: usize = 1 << 14;
+/// Entries of a bucket.
+const WAYS: usize = 4;
+const LEAST: usize = 1 << 15;
 const MOST: usize = 1 << 22;
 
 #[cfg(test)]
@@ -99,14 +120,15 @@ mod tests {
     }
 
     #[test]
-    fn most_of_the_latest_targets_are_remembered_and_strangers_are_not_taken_for_them() {
+    fn nearly_all_of_the_latest_targets_are_remembered_and_strangers_are_not_taken_for_them() {
         let mut recent = Recent::new(LEAST, AddressHasher::new(2));
         let address = |n: u32| SocketAddr::from((n.to_be_bytes(), 27_015));
-        for n in 0..100_000 {
+        for n in 0..1_000_000 {
             recent.end(&address(n), true);
         }
-        let known = (100_000 - LEAST as u32 / 2..100_000).filter(|&n| recent.sender(&address(n)) == Sender::Answered);
-        assert!(known.count() > LEAST * 3 / 8);
-        assert!((200_000..300_000).all(|n| recent.sender(&address(n)) == Sender::Stranger));
+        let latest = LEAST as u32 / 4;
+        let known = (1_000_000 - latest..1_000_000).filter(|&n| recent.sender(&address(n)) == Sender::Answered);
+        assert!(known.count() as u32 > latest * 99 / 100);
+        assert!((2_000_000..2_100_000).all(|n| recent.sender(&address(n)) == Sender::Stranger));
     }
 }

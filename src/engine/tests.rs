@@ -1,1 +1,458 @@
+//! Whole scans in virtual time: engine, farm and link.
 
+use std::collections::{HashMap, HashSet};
+use std::net::{IpAddr, SocketAddr};
+use std::time::Duration;
+
+use super::testing::{List, Simulation, protocol, settings};
+use super::*;
+use crate::farm::link::LinkSettings;
+use crate::farm::{Farm, FarmSettings, Share};
+use crate::protocol::probe;
+use crate::record::{Flags, Query, QuerySet, QueryStatus};
+
+const MS: Duration = Duration::from_millis(1);
+
+fn a2s() -> Plan {
+    Plan::of(protocol("a2s"))
+}
+
+fn lossy(percent: f64) -> LinkSettings {
+    LinkSettings { loss: Share::percent(percent), delay: 40 * MS, ..LinkSettings::default() }
+}
+
+fn servers(servers: u32) -> FarmSettings {
+    FarmSettings { servers, ..FarmSettings::default() }
+}
+
+/// A plan that tries each protocol in turn, some at another port.
+fn legs(legs: &[(&str, Option<u16>)]) -> Plan {
+    let legs = legs.iter().map(|&(name, port)| Leg { protocol: protocol(name), port }).collect();
+    Plan { legs, parameters: "".into() }
+}
+
+/// Most datagrams that left in any window of `length`.
+fn busiest(sent: &[(Duration, SocketAddr)], length: Duration) -> usize {
+    (0..sent.len()).map(|i| sent[i..].partition_point(|(at, _)| *at < sent[i].0 + length)).max().unwrap_or(0)
+}
+
+/// A message of the test protocol's server.
+fn message(kind: u8, nonce: &[u8], body: &[u8]) -> Vec<u8> {
+    [&[kind], nonce, body].concat()
+}
+
+#[test]
+fn ten_thousand_servers_are_found_through_ten_percent_loss_each_way() {
+    let farm = FarmSettings { link: lossy(10.0), ..servers(10_000) };
+    let mut scan = Simulation::new(settings(), a2s(), farm);
+    scan.run();
+    assert_eq!(scan.records.len(), 10_000);
+    let addresses: HashSet<_> = scan.records.iter().map(|record| record.address).collect();
+    assert_eq!(addresses.len(), 10_000);
+    // One step fails three times in a row with (1 - 0.9²)³ = 0.7 %; four of five servers need two steps: 1.2 %.
+    let found = scan.count(Status::Ok);
+    assert!((9_800..=9_950).contains(&found), "{found}");
+    assert_eq!(found + scan.count(Status::Timeout) + scan.count(Status::ChallengeOnly), 10_000);
+    let datagrams = scan.ledger().datagrams;
+    assert!(datagrams.sent_retry > 3_000 && datagrams.sent_first == 10_000, "{datagrams:?}");
+}
+
+#[test]
+fn duplicates_and_reordering_change_nothing_but_the_counters() {
+    let link = LinkSettings {
+        duplicate: Share::percent(20.0),
+        reorder: Share::percent(20.0),
+        delay: 30 * MS,
+        ..LinkSettings::default()
+    };
+    let mut scan = Simulation::new(settings(), a2s(), FarmSettings { link, ..servers(2_000) });
+    scan.run();
+    assert_eq!(scan.count(Status::Ok), 2_000);
+    let datagrams = scan.ledger().datagrams;
+    assert_eq!((datagrams.sent_retry, datagrams.undecodable, datagrams.unsolicited), (0, 0, 0));
+    assert!(datagrams.duplicate > 1_000, "{datagrams:?}");
+}
+
+#[test]
+fn a_stall_of_three_seconds_makes_no_burst_and_no_time_outs() {
+    let rate = Rate { packets: Some(2_000), bits: None };
+    let link = LinkSettings { delay: 50 * MS, ..LinkSettings::default() };
+    let farm = FarmSettings { link, ..servers(5_000) };
+    let mut scan = Simulation::new(Settings { rate, ..settings() }, a2s(), farm);
+    scan.stall = Some((1_000 * MS, 3_000 * MS));
+    scan.run();
+    assert_eq!(scan.count(Status::Ok), 5_000);
+    assert_eq!(scan.ledger().datagrams.sent_retry, 0, "answers that waited were taken for silence");
+    assert!(busiest(&scan.sent, 100 * MS) <= 211);
+    let before = scan.sent.iter().filter(|(at, _)| *at < 1_000 * MS).count();
+    assert!((1_990..=2_010).contains(&before), "{before}");
+    let stalled = scan.sent.iter().filter(|(at, _)| (1_010 * MS..3_990 * MS).contains(at)).count();
+    assert_eq!(stalled, 0, "the loop was away");
+    let longest = scan.records.iter().filter_map(|record| record.rtt_us).max();
+    assert!(longest.is_some_and(|us| us < 200_000), "times are those of the arrival: {longest:?}");
+}
+
+#[test]
+fn a_storm_of_icmp_errors_ends_only_those_that_it_is_about() {
+    let farm = FarmSettings { refused: Share::percent(50.0), ..servers(4_000) };
+    let mut scan = Simulation::new(settings(), a2s(), farm);
+    scan.turn();
+    for n in 0..10_000_u32 {
+        let stranger = SocketAddr::from(((0xC000_0200 + n).to_be_bytes(), 27_015));
+        scan.engine.handle_icmp(scan.now, stranger, Icmp::PortUnreachable);
+        scan.engine.handle_icmp(scan.now, stranger, Icmp::HostUnreachable);
+    }
+    scan.run();
+    let refused = scan.count(Status::Refused);
+    assert!((1_900..2_100).contains(&refused), "{refused}");
+    assert_eq!(refused + scan.count(Status::Ok), 4_000);
+    let closed = scan.records.iter().filter(|record| record.status == Status::Refused);
+    assert!(closed.clone().all(|record| record.sent == 1 && record.icmp == Some("port_unreachable")));
+    let datagrams = scan.ledger().datagrams;
+    assert_eq!((datagrams.icmp_matched as usize, datagrams.icmp_stray), (refused, 20_000));
+    assert!(scan.now - scan.began < 500 * MS, "refused at once");
+}
+
+#[test]
+fn an_unreachable_host_is_given_its_tries_and_then_named_so() {
+    let mut scan = Simulation::new(settings(), a2s(), FarmSettings { silent: Share::percent(100.0), ..servers(2) });
+    scan.turn();
+    let to = scan.sent[0].1;
+    scan.engine.handle_icmp(scan.now, to, Icmp::HostUnreachable);
+    scan.run();
+    let record = scan.records.iter().find(|record| record.address == to).unwrap();
+    assert_eq!((record.status, record.icmp, record.sent), (Status::Unreachable, Some("host_unreachable"), 3));
+    assert_eq!(scan.count(Status::Timeout), 1);
+}
+
+#[test]
+fn silence_is_asked_three_times_with_doubling_waits() {
+    let mut scan = Simulation::new(settings(), a2s(), FarmSettings { silent: Share::percent(100.0), ..servers(1) });
+    scan.run();
+    let times: Vec<_> = scan.sent.iter().map(|(at, _)| at.as_millis()).collect();
+    assert_eq!(times, [0, 1_000, 3_000]);
+    assert_eq!((scan.now - scan.began).as_millis(), 7_000);
+    let record = &scan.records[0];
+    assert_eq!((record.status, record.attempts, record.sent, record.rtt_us), (Status::Timeout, 3, 3, None));
+    assert_eq!(record.query(Query::Info), QueryStatus::Failed(Status::Timeout));
+}
+
+#[test]
+fn a_target_never_takes_longer_than_its_budget() {
+    let settings = Settings { retries: 50, ..settings() };
+    let mut scan = Simulation::new(settings, a2s(), FarmSettings { silent: Share::percent(100.0), ..servers(20) });
+    scan.run();
+    assert_eq!((scan.now - scan.began).as_millis(), 10_000);
+    assert_eq!(scan.count(Status::Timeout), 20);
+}
+
+#[test]
+fn odd_servers_end_in_the_status_that_says_why() {
+    let all = Share::percent(100.0);
+    let banned = FarmSettings { banned: all, ..servers(3) };
+    let malformed = FarmSettings { malformed: all, ..servers(3) };
+    for (farm, status, sent) in [(banned, Status::Banned, 1), (malformed, Status::Malformed, 3)] {
+        let mut scan = Simulation::new(settings(), a2s(), farm);
+        scan.run();
+        assert_eq!(scan.count(status), 3, "{status}");
+        assert!(scan.records.iter().all(|record| record.sent == sent), "{status}");
+    }
+}
+
+#[test]
+fn an_answer_to_a_retry_is_marked_as_ambiguous_and_one_to_the_first_try_is_not() {
+    let mut scan = Simulation::new(settings(), a2s(), FarmSettings { link: lossy(30.0), ..servers(500) });
+    scan.run();
+    for record in scan.records.iter().filter(|record| record.rtt_us.is_some()) {
+        let rtt = record.rtt_us.unwrap();
+        if !record.flags.contains(Flags::RTT_AMBIGUOUS) {
+            assert!((64_000..=96_000).contains(&rtt), "two delays of 40 ms, each a fifth more or less: {rtt}");
+        }
+        assert!(record.attempts > 1 || !record.flags.contains(Flags::RTT_AMBIGUOUS));
+    }
+    assert!(scan.records.iter().any(|record| record.flags.contains(Flags::RTT_AMBIGUOUS)));
+}
+
+#[test]
+fn the_window_bounds_what_is_in_flight() {
+    let settings = Settings { window: 7, ..settings() };
+    let mut scan = Simulation::new(settings, a2s(), FarmSettings { silent: Share::percent(30.0), ..servers(100) });
+    while scan.turn() {
+        assert!(scan.engine.snapshot().in_flight <= 7);
+    }
+    assert_eq!(scan.records.len(), 100);
+}
+
+#[test]
+fn one_host_gets_a_burst_of_three_and_then_its_gap_whatever_the_rate() {
+    let farm = Farm::new(servers(2), 27_015, 27_016);
+    let host = farm.address(0).ip();
+    let targets = List::of((28_001..=28_020).map(|port| SocketAddr::new(host, port)));
+    let settings = Settings { host_gap: 350 * MS, ..settings() };
+    let mut scan = Simulation::with_targets(settings, vec![a2s()], farm, targets);
+    scan.run();
+    assert_eq!(scan.records.len(), 20);
+    let times: Vec<_> = scan.sent.iter().map(|(at, _)| at.as_millis()).collect();
+    for (n, at) in times.iter().enumerate() {
+        assert!(*at >= n.saturating_sub(2) as u128 * 350, "{times:?}");
+    }
+}
+
+#[test]
+fn many_hosts_are_paced_each_for_itself() {
+    let farm = Farm::new(servers(50), 27_015, 27_016);
+    let addresses = (0..6)
+        .flat_map(|port| (0..50).map(move |host| (host, port)))
+        .map(|(host, port)| SocketAddr::new(farm.address(host).ip(), if port == 0 { 27_015 } else { 28_000 + port }));
+    let settings = Settings { host_gap: 350 * MS, ..settings() };
+    let mut scan = Simulation::with_targets(settings, vec![a2s()], farm, List::of(addresses));
+    scan.run();
+    assert_eq!((scan.count(Status::Ok), scan.count(Status::Refused)), (50, 250));
+    let mut by_host: HashMap<IpAddr, Vec<Duration>> = HashMap::new();
+    scan.sent.iter().for_each(|(at, to)| by_host.entry(to.ip()).or_default().push(*at));
+    for times in by_host.values() {
+        // New targets wait for the budget; only the one answer to a challenge may come on top.
+        for (n, at) in times.iter().enumerate() {
+            assert!(*at >= (350 * MS) * (n as u32).saturating_sub(3), "{times:?}");
+        }
+    }
+    assert!(scan.now - scan.began < Duration::from_secs(3));
+}
+
+#[test]
+fn stopping_lets_flights_finish_and_starts_no_new_ones() {
+    let rate = Rate { packets: Some(1_000), bits: None };
+    let farm = FarmSettings { silent: Share::percent(20.0), link: lossy(0.0), ..servers(5_000) };
+    let mut scan = Simulation::new(Settings { rate, ..settings() }, a2s(), farm);
+    scan.run_until(1_000 * MS);
+    let scheduled = scan.engine.snapshot().targets.scheduled;
+    scan.engine.stop(scan.now);
+    let stopped = scan.now;
+    scan.run();
+    assert!(scan.now - stopped <= 1_000 * MS);
+    let ledger = scan.ledger();
+    assert_eq!(ledger.targets.scheduled, scheduled);
+    assert_eq!(ledger.input.not_started, 5_000 - scheduled);
+    assert!(scan.count(Status::Ok) > 350 && scan.count(Status::Aborted) > 50);
+    assert_eq!(scan.count(Status::Ok) + scan.count(Status::Aborted) + scan.count(Status::Timeout), scheduled as usize);
+}
+
+#[test]
+fn stopping_twice_ends_everything_at_once() {
+    let farm = FarmSettings { silent: Share::percent(100.0), ..servers(100) };
+    let mut scan = Simulation::new(Settings { window: 60, ..settings() }, a2s(), farm);
+    scan.turn();
+    scan.engine.stop(scan.now);
+    assert!(!scan.engine.is_done());
+    scan.engine.stop(scan.now);
+    assert!(scan.engine.is_done());
+    scan.run();
+    assert_eq!((scan.count(Status::Aborted), scan.ledger().input.not_started), (60, 40));
+}
+
+#[test]
+fn while_new_targets_are_held_those_in_flight_go_on() {
+    let mut scan = Simulation::new(Settings { window: 10, ..settings() }, a2s(), servers(30));
+    scan.engine.hold_new(true);
+    assert_eq!(scan.engine.poll_transmit(scan.now, &mut Vec::new()), None);
+    scan.engine.hold_new(false);
+    scan.turn();
+    scan.engine.hold_new(true);
+    scan.run_until(50 * MS);
+    assert_eq!(scan.engine.snapshot().targets.finished, 10);
+    scan.engine.hold_new(false);
+    scan.run();
+    assert_eq!(scan.count(Status::Ok), 30);
+}
+
+#[test]
+fn a_refused_send_ends_its_target_with_the_systems_reason() {
+    let mut scan = Simulation::new(settings(), a2s(), servers(3));
+    let mut buffer = Vec::new();
+    let to = scan.engine.poll_transmit(scan.now, &mut buffer).unwrap().to;
+    scan.engine.handle_send_error(scan.now, to, libc::EPERM);
+    scan.run();
+    let record = scan.records.iter().find(|record| record.address == to).unwrap();
+    assert_eq!(
+        (record.status, record.error.as_str()),
+        (Status::SendError, Some("Operation not permitted (os error 1)"))
+    );
+    assert_eq!((scan.count(Status::Ok), scan.ledger().datagrams.send_errors), (2, 1));
+}
+
+#[test]
+fn strangers_and_latecomers_are_counted_and_change_nothing() {
+    let mut scan = Simulation::new(settings(), a2s(), FarmSettings { silent: Share::percent(100.0), ..servers(1) });
+    let target = SocketAddr::from(([127, 0, 0, 2], 27_015));
+    scan.turn();
+    scan.inject(SocketAddr::from(([192, 0, 2, 1], 1)), b"hello");
+    scan.inject(SocketAddr::new(target.ip(), 1), b"hello");
+    scan.inject(target, b"\xFF\xFF\xFF\xFFD\0");
+    scan.run();
+    scan.inject(target, b"\xFF\xFF\xFF\xFFI\x11too late\0");
+    let datagrams = scan.ledger().datagrams;
+    assert_eq!((datagrams.received, datagrams.matched, datagrams.late), (4, 0, 1));
+    assert_eq!((datagrams.unsolicited, datagrams.other_port), (3, 1));
+    assert_eq!(scan.count(Status::Timeout), 1);
+    assert_eq!(scan.ledger().check(), []);
+}
+
+#[test]
+fn a_ledger_that_loses_a_target_is_noticed() {
+    let mut scan = Simulation::new(settings(), a2s(), servers(10));
+    scan.run();
+    let mut ledger = scan.ledger();
+    ledger.rows.status = crate::ledger::StatusCounts::default();
+    (0..9).for_each(|_| ledger.rows.status.add(Status::Ok));
+    let broken: Vec<_> = ledger.check().iter().map(ToString::to_string).collect();
+    assert!(broken.contains(&"finished = sum of all statuses: 10 is not 9".to_owned()), "{broken:?}");
+}
+
+/// The test protocol through the engine: tokens, pieces, listening, pausing, lists.
+#[test]
+fn every_part_of_the_seam_is_used_by_one_query() {
+    let queries = QuerySet::of(Query::Info).with(Query::Rules);
+    let link = LinkSettings { delay: 10 * MS, ..LinkSettings::default() };
+    let mut scan = Simulation::new(
+        Settings { queries, ..settings() },
+        Plan::of(protocol("probe")),
+        FarmSettings { link, ..servers(50) },
+    );
+    scan.run();
+    assert_eq!(scan.count(Status::Ok), 50);
+    for record in &scan.records {
+        assert_eq!((record.sent, record.received, record.fragments), (3, 5, 3), "token, three pieces, list");
+        assert_eq!(record.rules_declared, Some(2));
+        assert!(record.name.as_str().is_some());
+        let times: Vec<_> = scan.sent.iter().filter(|(_, to)| *to == record.address).map(|(at, _)| *at).collect();
+        assert!(times[2] - times[1] >= probe::LISTEN + probe::PAUSE, "it listened, then paused: {times:?}");
+    }
+    let found: HashSet<_> = std::iter::from_fn(|| scan.engine.poll_found()).collect();
+    assert_eq!(found.len(), 51, "each server names itself and the next one, and each is named once");
+}
+
+#[test]
+fn pieces_survive_loss_reordering_and_repetition() {
+    let link = LinkSettings {
+        loss: Share::percent(15.0),
+        duplicate: Share::percent(20.0),
+        reorder: Share::percent(30.0),
+        delay: 20 * MS,
+    };
+    let settings = Settings { retries: 6, budget: Duration::from_secs(300), ..settings() };
+    let mut scan = Simulation::new(settings, Plan::of(protocol("probe")), FarmSettings { link, ..servers(500) });
+    scan.run();
+    assert!(scan.count(Status::Ok) >= 495, "{}", scan.count(Status::Ok));
+}
+
+#[test]
+fn pieces_that_never_complete_or_make_no_message_are_told_apart() {
+    let malformed = FarmSettings { malformed: Share::percent(100.0), ..servers(5) };
+    let mut scan = Simulation::new(settings(), Plan::of(protocol("probe")), malformed);
+    scan.run();
+    assert_eq!(scan.count(Status::SplitCorrupt), 5);
+
+    // The server is silent; one of three pieces comes from the test.
+    let mut scan = Simulation::new(
+        settings(),
+        Plan::of(protocol("probe")),
+        FarmSettings { silent: Share::percent(100.0), ..servers(1) },
+    );
+    let mut request = Vec::new();
+    let to = scan.engine.poll_transmit(scan.now, &mut request).unwrap().to;
+    let nonce = &request[1..9];
+    scan.inject(to, &message(b'T', nonce, &[1; 4]));
+    scan.inject(to, &message(b'F', nonce, b"\0\x03piece"));
+    scan.inject(to, &message(b'F', nonce, b"\0\x03piece"));
+    scan.inject(to, &message(b'F', &[0; 8], b"\x01\x03piece"));
+    scan.run();
+    assert_eq!((scan.records[0].status, scan.records[0].fragments), (Status::SplitIncomplete, 1));
+    let datagrams = scan.ledger().datagrams;
+    assert_eq!((datagrams.duplicate, datagrams.unsolicited, datagrams.spoofed), (1, 1, 1));
+}
+
+#[test]
+fn a_query_that_is_answered_in_part_keeps_what_came() {
+    let queries = QuerySet::of(Query::Info).with(Query::Players);
+    let mut scan = Simulation::new(Settings { queries, ..settings() }, a2s(), servers(4));
+    scan.run();
+    // A2S_INFO alone is spoken; the players were wanted and never came.
+    assert_eq!(scan.count(Status::Partial), 4);
+    let record = &scan.records[0];
+    assert_eq!(record.query(Query::Info), QueryStatus::Ok);
+    assert_eq!(record.query(Query::Players), QueryStatus::Failed(Status::Timeout));
+    assert_eq!(record.query(Query::Rules), QueryStatus::NotAsked);
+}
+
+#[test]
+fn a_protocol_that_wants_time_between_datagrams_gets_it() {
+    let mut scan = Simulation::new(settings(), Plan::of(protocol("slow-probe")), servers(3));
+    scan.run();
+    assert_eq!(scan.count(Status::Ok), 3);
+    for record in &scan.records {
+        let times: Vec<_> = scan.sent.iter().filter(|(_, to)| *to == record.address).map(|(at, _)| *at).collect();
+        assert_eq!(times.len(), 2);
+        assert!(times[1] - times[0] >= 1_000 * MS, "{times:?}");
+    }
+}
+
+#[test]
+fn a_plan_goes_from_leg_to_leg_until_one_is_answered() {
+    // Nobody listens on 27016; the second leg speaks the wrong protocol; the third is right.
+    let plan = legs(&[("a2s", Some(27_016)), ("slow-probe", Some(27_020)), ("a2s", None)]);
+    let mut scan = Simulation::new(settings(), plan, servers(20));
+    scan.run();
+    assert_eq!((scan.records.len(), scan.count(Status::Ok)), (20, 20));
+    for record in &scan.records {
+        assert_eq!((record.address.port(), record.protocol), (27_015, "a2s"));
+        assert!(record.sent >= 3);
+    }
+    assert_eq!(scan.ledger().targets.scheduled, 20);
+}
+
+#[test]
+fn a_plan_whose_legs_all_fail_ends_in_one_row() {
+    let plan = legs(&[("a2s", None), ("probe", None)]);
+    let mut scan = Simulation::new(settings(), plan, FarmSettings { silent: Share::percent(100.0), ..servers(5) });
+    scan.run();
+    assert_eq!((scan.records.len(), scan.count(Status::Timeout)), (5, 5));
+    assert!(scan.records.iter().all(|record| record.protocol == "probe" && record.sent == 6));
+}
+
+#[test]
+fn a_second_plan_for_an_address_in_flight_waits_for_its_turn() {
+    let farm = Farm::new(servers(10), 27_015, 27_016);
+    let both = (0..10).flat_map(|index| [0, 1].map(|plan| (index, plan)));
+    let targets: Vec<_> = both.map(|(index, plan)| Target { address: farm.address(index), plan, origin: 0 }).collect();
+    let plans = vec![a2s(), Plan::of(protocol("probe"))];
+    let mut scan = Simulation::with_targets(settings(), plans, farm, List(targets.into_iter()));
+    scan.run();
+    assert_eq!(scan.count(Status::Ok), 20);
+    let spoken = |name| scan.records.iter().filter(|record| record.protocol == name).count();
+    assert_eq!((spoken("a2s"), spoken("probe")), (10, 10));
+}
+
+#[test]
+fn pieces_from_hostile_servers_are_bounded_and_honest_ones_still_finish() {
+    let farm = Farm::new(servers(50), 27_015, 27_016);
+    let hostile = (0..2_000_u32).map(|n| SocketAddr::from(((0xC612_0000 + n).to_be_bytes(), 27_015)));
+    let honest = (0..50).map(|index| farm.address(index));
+    let targets = List::of(hostile.chain(honest));
+    let mut scan = Simulation::with_targets(settings(), vec![Plan::of(protocol("probe"))], farm, targets);
+    let nonce_of = |to: SocketAddr| settings().key.socket(&to).to_le_bytes();
+    let mut buffer = Vec::new();
+    let mut asked = Vec::new();
+    while let Some(transmit) = scan.engine.poll_transmit(scan.now, &mut buffer) {
+        asked.push(transmit.to);
+    }
+    let piece = |number| [vec![number, 250], vec![7; 60_000]].concat();
+    for (n, &to) in asked.iter().filter(|to| !to.ip().is_loopback()).enumerate() {
+        scan.inject(to, &message(b'T', &nonce_of(to), &[1; 4]));
+        scan.inject(to, &message(b'F', &nonce_of(to), &piece((n % 200) as u8)));
+    }
+    let datagrams = scan.engine.snapshot().datagrams;
+    assert_eq!(datagrams.over_limit, 2_000 - (64 << 20) / 60_011, "64 MiB are held, no more");
+    // The honest ones were sent to by hand; their first try is lost, and the retry goes through the farm.
+    scan.run();
+    assert_eq!((scan.count(Status::Ok), scan.count(Status::SplitIncomplete)), (50, 2_000));
+}

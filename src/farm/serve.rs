@@ -80,6 +80,7 @@ impl Serving {
     }
 
     /// Stops it and says what it did.
+    #[must_use]
     pub fn stop(mut self) -> Served {
         self.end().unwrap_or_default()
     }

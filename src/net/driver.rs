@@ -230,13 +230,12 @@ impl Driver {
         let now = Instant::now();
         while let Some(batch) = unwritten.take().or_else(|| self.engine.poll_finished(now)) {
             match self.writer.batches.try_send(batch) {
-                Ok(()) => {}
+                // A writer that is gone has failed and said so; what it did not take cannot be written any more.
+                Ok(()) | Err(TrySendError::Disconnected(_)) => {}
                 Err(TrySendError::Full(batch)) => {
                     *unwritten = Some(batch);
                     break;
                 }
-                // The writer has failed and said so; what it did not take cannot be written any more.
-                Err(TrySendError::Disconnected(_)) => {}
             }
         }
         while let Ok(batch) = self.writer.returned.try_recv() {

@@ -216,7 +216,7 @@ impl<'a> Message<'a> {
                     return Err(io::Error::last_os_error());
                 }
                 *length = header.msg_namelen;
-                control_length = header.msg_controllen as usize;
+                control_length = header.msg_controllen;
                 Ok(size as usize)
             })?
         };
@@ -233,9 +233,9 @@ impl<'a> Message<'a> {
             // SAFETY: these two only compute.
             let (head, space) = unsafe {
                 let head = libc::CMSG_LEN(0) as usize;
-                (head, libc::CMSG_SPACE((header.cmsg_len as usize).checked_sub(head)? as u32) as usize)
+                (head, libc::CMSG_SPACE(header.cmsg_len.checked_sub(head)? as u32) as usize)
             };
-            let data = bytes.get(at + head..at + header.cmsg_len as usize)?;
+            let data = bytes.get(at + head..at + header.cmsg_len)?;
             at += space;
             Some((header.cmsg_level, header.cmsg_type, data))
         })
@@ -325,7 +325,7 @@ mod tests {
         let to = server.local_addr().unwrap();
         socket2::SockRef::from(&server).set_recv_buffer_size(4096).unwrap();
         let client = UdpSocket::bind("127.0.0.1:0").unwrap();
-        (0..1_000).for_each(|_| drop(client.send_to(&[0; 100], to).unwrap()));
+        (0..1_000).for_each(|_| assert_eq!(client.send_to(&[0; 100], to).unwrap(), 100));
         server.set_nonblocking(true).unwrap();
         let mut buffer = [0; 128];
         let received = std::iter::from_fn(|| server.recv_from(&mut buffer).ok()).count();

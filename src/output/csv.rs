@@ -47,7 +47,10 @@ impl RowFormat for Csv {
     fn take(&mut self, buffer: &mut Vec<u8>) {
         buffer.clear();
         let next = new_writer(std::mem::take(buffer));
-        *buffer = std::mem::replace(&mut self.writer, next).into_inner().ok().expect(IN_MEMORY);
+        *buffer = std::mem::replace(&mut self.writer, next)
+            .into_inner()
+            .map_err(csv::IntoInnerError::into_error)
+            .expect(IN_MEMORY);
         self.length = 0;
     }
 }

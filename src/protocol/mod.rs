@@ -28,6 +28,8 @@ pub use persona::{Persona, Replies, ShortText};
 
 registry! {
     a2s,
+    #[cfg(test)]
+    probe,
 }
 
 /// A query protocol: requests, answers, decoding, and the simulated server's side.

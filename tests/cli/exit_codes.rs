@@ -1,0 +1,141 @@
+//! What cannot be done: exit code, message, and that nothing was sent or left behind.
+
+use std::net::{Ipv4Addr, UdpSocket};
+
+use crate::support::{Folder, Listener, closed_port};
+
+#[test]
+fn what_was_mistyped_is_explained_before_anything_happens() {
+    for (arguments, explanation) in [
+        (&["scan"][..], "there is nothing to scan"),
+        (&["scan", "300.1.2.3"], "\"300.1.2.3\" is not an IPv4 address"),
+        (&["scan", "127.0.0.1:0"], "port 0 cannot be asked"),
+        (&["scan", "quake9://127.0.0.1"], "there is no protocol \"quake9\""),
+        (&["scan", "farm:0"], "farm:N"),
+        (&["scan", "farm:5?silent=lots"], "\"lots\" is not a share"),
+        (&["scan", "farm:5?colour=red"], "colour"),
+        (&["scan", "farm:5", "farm:6"], "one farm is enough"),
+        (&["scan", "farm:5", "--timeout", "3"], "--timeout: \"3\" is not a time"),
+        (&["scan", "farm:5", "--timeout", "0s"], "--timeout"),
+        (&["scan", "farm:5", "--target-timeout", "soon"], "--target-timeout: \"soon\" is not a time"),
+        (&["scan", "farm:5", "--rate", "fast"], "--rate: \"fast\" is not a rate"),
+        (&["scan", "farm:5", "--rate", "0"], "--rate: \"0\" is not a rate"),
+        (&["scan", "farm:5", "--host-rate", "slow"], "--host-rate: \"slow\" is not a rate"),
+        (&["scan", "farm:5", "--bandwidth", "wide"], "--bandwidth: \"wide\" is not a rate"),
+        (&["scan", "farm:5", "--window", "0"], "--window: 0 is not in 1 to"),
+        (&["scan", "farm:5", "--window", "wide"], "--window"),
+        (&["scan", "farm:5", "--retries", "1000"], "--retries: 1000 is not in 0 to"),
+        (&["scan", "farm:5", "--order", "random"], "--order: \"random\" is no order"),
+        (&["scan", "farm:5", "--format", "xml"], "--format: \"xml\" is no format"),
+        (&["scan", "farm:5", "--protocol", "quake9"], "--protocol: there is no protocol \"quake9\""),
+        (&["scan", "farm:5", "--ports", "1-"], "--ports"),
+        (&["scan", "farm:5", "--exclude", "example.com"], "--exclude"),
+        (&["scan", "farm:5", "--exclude-file", "missing.txt"], "missing.txt"),
+        (&["scan", "-i", "missing.txt"], "missing.txt"),
+        (&["scan", "farm:5", "-o", "twice.csv", "-o", "twice.csv"], "twice.csv is named twice"),
+        (&["scan", "farm:5", "-o", "-", "-o", "-"], "named twice"),
+        (&["scan", "farm:5", "--no-such-flag"], "--no-such-flag"),
+        (&["farm", "--loss", "lots"], "--loss: \"lots\" is not a share"),
+        (&["farm", "--port", "0"], "--port"),
+        (&["dance"], "dance"),
+    ] {
+        let folder = Folder::new();
+        let listener = Listener::new();
+        let mut all = arguments.to_vec();
+        let target = listener.target();
+        if arguments.len() > 2 && arguments[0] == "scan" {
+            // Were the mistake overlooked, this one would be asked, and a file written.
+            all.push(&target);
+            if !arguments.contains(&"-o") {
+                all.extend(["-o", "servers.csv"]);
+            }
+        }
+        let run = folder.run(&all);
+        assert_eq!(run.code, Some(2), "{all:?}: {run}");
+        assert!(run.stderr.contains(explanation), "{all:?} is not explained by {explanation:?}: {run}");
+        assert!(run.stdout.is_empty(), "{all:?} has printed rows");
+        assert!(!listener.was_asked(), "{all:?} has sent something");
+        assert!(folder.names().is_empty(), "{all:?} has left {:?}", folder.names());
+    }
+}
+
+#[test]
+fn one_file_under_two_spellings_is_named_twice() {
+    let folder = Folder::new();
+    let run = folder.run(&["scan", "farm:5", "-o", "servers.csv", "-o", "./servers.csv"]);
+    assert_eq!(run.code, Some(2), "{run}");
+    assert!(run.stderr.contains("named twice"), "{run}");
+    assert!(folder.names().is_empty(), "{:?} was left", folder.names());
+}
+
+#[test]
+fn strict_refuses_a_bad_line_before_anything_is_sent() {
+    let (folder, listener) = (Folder::new(), Listener::new());
+    folder.write("targets.txt", format!("{}\n127.0.0.300\nfine.but.300.1.1.\n", listener.target()));
+    let run = folder.run(&["scan", "--strict", "-i", "targets.txt", "-o", "servers.csv"]);
+    assert_eq!(run.code, Some(2), "{run}");
+    assert!(run.stderr.contains("targets.txt:2: \"127.0.0.300\" is not an IPv4 address"), "{run}");
+    assert!(!listener.was_asked(), "it was asked all the same");
+    assert_eq!(folder.names(), ["targets.txt"]);
+}
+
+#[test]
+fn an_output_that_cannot_be_created_is_noticed_before_anything_is_sent() {
+    for output in ["missing/servers.csv", "/proc/servers.csv", "."] {
+        let (folder, listener) = (Folder::new(), Listener::new());
+        let run = folder.run(&["scan", &listener.target(), "-o", output]);
+        assert_eq!(run.code, Some(4), "{output}: {run}");
+        assert!(run.stderr.starts_with("fragscan: ") && run.stderr.contains(output), "{output}: {run}");
+        assert!(!listener.was_asked(), "{output}: it was asked all the same");
+        assert!(folder.names().is_empty(), "{output}: {:?} was left", folder.names());
+    }
+}
+
+#[test]
+fn a_full_device_ends_the_run_and_what_is_safe_is_said() {
+    let folder = Folder::new();
+    let run = folder.run(&["scan", "farm:50", "-o", "/dev/full"]);
+    assert_eq!(run.code, Some(4), "{run}");
+    let last = run.stderr.lines().last().unwrap_or_default();
+    assert!(last.starts_with("fragscan: writing to /dev/full: "), "{run}");
+    assert!(last.ends_with("; 0 rows are safe in /dev/full"), "{run}");
+    assert!(folder.names().is_empty(), "no metadata stands beside a device");
+}
+
+#[test]
+fn an_output_that_fails_leaves_the_other_whole_as_far_as_it_goes() {
+    let folder = Folder::new();
+    folder.write("servers.csv", "an older file\n");
+    let run = folder.run(&["scan", "farm:2000", "-o", "servers.csv", "-o", "/dev/full"]);
+    assert_eq!(run.code, Some(4), "{run}");
+    assert_eq!(folder.read("servers.csv"), b"an older file\n");
+    let partial = folder.read("servers.csv.partial");
+    assert!(partial.is_empty() || partial.ends_with(b"\n"), "whole lines only");
+    let safe = format!("{} rows are safe in servers.csv.partial", folder.table("servers.csv.partial").rows.len());
+    assert!(run.stderr.contains(&safe), "not {safe:?}: {run}");
+}
+
+#[test]
+fn rows_that_came_are_written_to_an_output_that_is_well() {
+    let folder = Folder::new();
+    let run = folder.run(&["scan", "farm:50", "-o", "/dev/full", "-o", "servers.csv"]);
+    assert_eq!(run.code, Some(4), "{run}");
+    assert_eq!(folder.table("servers.csv.partial").rows.len(), 50, "all had answered: {run}");
+}
+
+#[test]
+fn what_the_system_refuses_is_neither_usage_nor_output() {
+    let port = closed_port();
+    let _taken = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, port)).unwrap();
+    let run = Folder::new().run(&["farm", "--servers", "5", "--port", &port.to_string()]);
+    assert_eq!(run.code, Some(1), "{run}");
+    assert!(run.stderr.contains(&format!("starting simulated servers on 0.0.0.0:{port}: ")), "{run}");
+}
+
+#[test]
+fn help_and_version_are_no_errors() {
+    for arguments in [&["--help"][..], &["--version"], &["scan", "--help"], &["farm", "-h"]] {
+        let run = Folder::new().run_well(arguments);
+        assert!(!run.stdout.is_empty() && run.stderr.is_empty(), "{arguments:?}: {run}");
+    }
+}

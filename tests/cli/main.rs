@@ -1,0 +1,12 @@
+//! The program as it is used: arguments and files in; rows, messages and exit codes out.
+//!
+//! Every test starts the built program on loopback addresses, in a folder of its own. No verdict depends on how fast the
+//! machine is: where something has to happen first, a test waits for a sign of it, and only a hang runs into a limit.
+
+mod exit_codes;
+mod input;
+mod names;
+mod order;
+mod output;
+mod stopping;
+mod support;

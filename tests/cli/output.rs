@@ -1,0 +1,122 @@
+//! What is written where: formats, standard output, files and their metadata.
+
+use std::collections::HashSet;
+use std::io::{BufRead, BufReader, Read};
+use std::process::Stdio;
+
+use assert_cmd::cargo::cargo_bin;
+use serde_json::Value;
+
+use crate::support::{Folder, Object, Table};
+
+#[test]
+fn csv_and_ndjson_of_one_run_say_the_same() {
+    let folder = Folder::new();
+    folder.run_well(&["scan", "farm:500", "-o", "servers.csv", "-o", "servers.ndjson"]);
+    let table = folder.table("servers.csv");
+    let objects = Object::read_lines(&folder.read("servers.ndjson"));
+
+    assert_eq!((table.rows.len(), objects.len()), (500, 500));
+    assert!(table.column("status").iter().all(|status| *status == "ok"));
+    assert_eq!(table.column("address").into_iter().collect::<HashSet<_>>().len(), 500, "every address once");
+    for object in &objects {
+        assert_eq!(object.keys(), table.header, "a line has every column as a key, in the same order");
+    }
+    for (row, object) in table.rows.iter().zip(&objects) {
+        for ((column, cell), (_, value)) in table.header.iter().zip(row).zip(&object.0) {
+            let same = match value {
+                Value::Null => cell.is_empty(),
+                Value::String(text) => cell == text,
+                Value::Bool(is) => *cell == is.to_string(),
+                Value::Number(number) => cell.parse::<f64>().ok() == number.as_f64(),
+                other => panic!("{column} is {other}: scalars only"),
+            };
+            assert!(same, "{column} of {}: {cell:?} in CSV, {value} in NDJSON", row[0]);
+        }
+    }
+}
+
+#[test]
+fn a_finished_file_has_its_name_and_metadata_and_nothing_is_left_beside_it() {
+    let folder = Folder::new();
+    folder.write("servers.csv", "an older file\n");
+    let run = folder.run_well(&["scan", "farm:20", "-o", "servers.csv", "--metadata", "run.json"]);
+    assert_eq!(folder.names(), ["run.json", "servers.csv", "servers.csv.meta.json"]);
+    assert!(run.stdout.is_empty(), "rows go to the file only");
+    assert!(run.stderr.contains("asked 20 targets") && run.stderr.contains("20 rows in servers.csv"), "{run}");
+    assert_eq!(folder.table("servers.csv").rows.len(), 20);
+
+    let metadata = folder.metadata("servers.csv");
+    assert_eq!(metadata["stop"], "done");
+    assert_eq!(metadata["outputs"][0]["name"], "servers.csv");
+    assert_eq!(metadata["outputs"][0]["rows"], 20);
+    assert_eq!(metadata["ledger"]["rows"]["status"]["ok"], 20);
+    let copy: Value = serde_json::from_slice(&folder.read("run.json")).unwrap();
+    assert_eq!(copy, metadata);
+}
+
+#[test]
+fn rows_go_to_standard_output_as_csv_unless_told_otherwise() {
+    let folder = Folder::new();
+    let table = Table::read(&folder.run_well(&["scan", "farm:20"]).stdout);
+    assert_eq!(table.rows.len(), 20);
+    let objects = Object::read_lines(&folder.run_well(&["scan", "farm:20", "--format", "ndjson"]).stdout);
+    assert_eq!(objects.len(), 20);
+    assert!(folder.names().is_empty(), "no file, and no metadata without one");
+}
+
+#[test]
+fn a_dash_is_standard_output_beside_files() {
+    let folder = Folder::new();
+    let run = folder.run_well(&["scan", "farm:20", "-o", "-", "-o", "servers.ndjson"]);
+    let objects = Object::read_lines(&folder.read("servers.ndjson"));
+    let in_file: Vec<_> = objects.iter().filter_map(|object| object.value("address").as_str()).collect();
+    assert_eq!(Table::read(&run.stdout).column("address"), in_file);
+    assert_eq!(in_file.len(), 20);
+}
+
+#[test]
+fn the_extension_goes_before_the_flag() {
+    let folder = Folder::new();
+    folder.run_well(&["scan", "farm:5", "--format", "ndjson", "-o", "servers.csv", "-o", "servers"]);
+    assert_eq!(folder.table("servers.csv").rows.len(), 5);
+    assert_eq!(Object::read_lines(&folder.read("servers")).len(), 5);
+}
+
+#[test]
+fn quiet_prints_rows_only() {
+    let run = Folder::new().run_well(&["scan", "farm:20", "--quiet"]);
+    assert_eq!(run.stderr, "");
+    assert_eq!(Table::read(&run.stdout).rows.len(), 20);
+}
+
+#[test]
+fn fields_lists_the_columns_of_the_header_in_order() {
+    let folder = Folder::new();
+    let header = Table::read(&folder.run_well(&["scan", "farm:1"]).stdout).header;
+    let fields = String::from_utf8(folder.run_well(&["fields"]).stdout).unwrap();
+    let columns = fields.lines().take_while(|line| !line.is_empty());
+    let names: Vec<_> = columns.map(|line| line.split_whitespace().next().unwrap_or_default()).collect();
+    assert_eq!(names, header);
+}
+
+#[test]
+fn a_reader_that_has_seen_enough_ends_the_run_quietly() {
+    let folder = Folder::new();
+    // Far more than a pipe holds, so that the program is still writing when the pipe is closed.
+    let mut child = std::process::Command::new(cargo_bin!("fragscan"))
+        .current_dir(folder.path())
+        .args(["scan", "farm:5000"])
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut line = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    assert!(line.starts_with("address,ip,port,"), "{line}");
+    let mut stderr = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut stderr).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(0), "{stderr}");
+    assert!(!stderr.contains("fragscan:"), "there is nothing to complain about: {stderr}");
+}

@@ -1,0 +1,130 @@
+//! Signals in the middle of a scan: what was written is whole, what was not asked is counted, and a second one is final.
+
+use std::io::Read;
+use std::process::{Child, Command, Stdio};
+
+use assert_cmd::cargo::cargo_bin;
+
+use crate::support::{Folder, Run, Table, pause, wait_for};
+
+#[test]
+fn an_interrupted_scan_keeps_whole_rows_and_accounts_for_the_rest() {
+    a_stopped_scan_keeps_whole_rows_and_accounts_for_the_rest("INT");
+}
+
+#[test]
+fn a_terminated_scan_keeps_whole_rows_and_accounts_for_the_rest() {
+    a_stopped_scan_keeps_whole_rows_and_accounts_for_the_rest("TERM");
+}
+
+fn a_stopped_scan_keeps_whole_rows_and_accounts_for_the_rest(signal: &str) {
+    let folder = Folder::new();
+    folder.write("servers.csv", "an older file\n");
+    // Minutes at this rate.
+    let scan = Scan::start(&folder, &["farm:100000?silent=20%", "--rate", "500", "--timeout", "200ms"]);
+    scan.wait_for_rows(1);
+    scan.signal(signal);
+    let run = scan.wait();
+
+    assert_eq!(run.code, Some(3), "{run}");
+    assert!(run.stderr.contains("not started"), "{run}");
+    assert!(run.stderr.contains(&format!("stopped early: signal SIG{signal}")), "{run}");
+    assert_eq!(folder.read("servers.csv"), b"an older file\n");
+    let partial = folder.read("servers.csv.partial");
+    assert!(partial.ends_with(b"\n"), "whole lines only");
+    let rows = Table::read(&partial).rows.len() as u64;
+    assert!(run.stderr.contains(&format!("{rows} rows in servers.csv.partial")), "{run}");
+
+    let metadata = folder.metadata("servers.csv");
+    let ledger = &metadata["ledger"];
+    let count = |group: &str, key: &str| ledger[group][key].as_u64().unwrap_or_else(|| panic!("{group}.{key}"));
+    assert_eq!(metadata["stop"], format!("signal SIG{signal}"));
+    assert_eq!(count("rows", "written"), rows);
+    assert_eq!(count("targets", "scheduled"), rows, "everyone who was asked has a row");
+    assert_eq!(count("input", "read"), 100_000);
+    assert_eq!(count("input", "not_started"), 100_000 - rows);
+    assert!(count("input", "not_started") > 0);
+}
+
+#[test]
+fn a_second_signal_ends_the_scan_at_once() {
+    let folder = Folder::new();
+    // Everybody is silent and is waited for longer than the test waits for anything.
+    let patient = ["--timeout", "10m", "--target-timeout", "10m"];
+    let scan = Scan::start(&folder, &[&["farm:100000?silent=100%", "--rate", "500"], &patient[..]].concat());
+    scan.wait_for_rows(0);
+    scan.signal("INT");
+    // If the first signal is yet to be handled when the second one comes, the two are one: so there may be more.
+    let run = scan.end_with(|scan| scan.signal("INT"));
+
+    assert_eq!(run.code, Some(3), "{run}");
+    assert!(run.stderr.contains("stopped early: signal SIGINT"), "{run}");
+    let table = folder.table("servers.csv.partial");
+    assert!(!table.rows.is_empty(), "who was asked has a row");
+    assert!(table.column("status").iter().all(|status| *status == "aborted"));
+}
+
+/// A scan that runs beside the test.
+struct Scan<'a> {
+    folder: &'a Folder,
+    child: Child,
+}
+
+impl<'a> Scan<'a> {
+    fn start(folder: &'a Folder, arguments: &[&str]) -> Self {
+        let child = Command::new(cargo_bin!("fragscan"))
+            .current_dir(folder.path())
+            .args(["scan", "-o", "servers.csv"])
+            .args(arguments)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the program starts");
+        Self { folder, child }
+    }
+
+    /// Waits until the header and so many rows are written: the header is once the loop runs and answers to signals.
+    fn wait_for_rows(&self, rows: usize) {
+        let partial = self.folder.path().join("servers.csv.partial");
+        wait_for("rows", || {
+            let lines = std::fs::read(&partial).ok()?.iter().filter(|byte| **byte == b'\n').count();
+            (lines > rows).then_some(())
+        });
+    }
+
+    /// Sends a signal by its name, with the shell's `kill`: the standard library has none.
+    fn signal(&self, name: &str) {
+        let kill = format!("kill -{name} {}", self.child.id());
+        // There is nothing to signal if it has ended, and nothing wrong with that: it is not yet waited for.
+        let _ = Command::new("sh").args(["-c", &kill]).status().expect("there is a shell");
+    }
+
+    fn wait(self) -> Run {
+        self.end_with(|_| ())
+    }
+
+    /// Waits for the end, and does something again and again until then.
+    fn end_with(mut self, mut again: impl FnMut(&Self)) -> Run {
+        let status = wait_for("the end of the scan", || {
+            let status = self.child.try_wait().expect("it is a child of ours");
+            if status.is_none() {
+                pause();
+                again(&self);
+            }
+            status
+        });
+        let mut stderr = String::new();
+        let pipe = self.child.stderr.as_mut().expect("it was asked for");
+        pipe.read_to_string(&mut stderr).expect("messages are UTF-8");
+        Run { code: status.code(), stdout: Vec::new(), stderr }
+    }
+}
+
+impl Drop for Scan<'_> {
+    fn drop(&mut self) {
+        // After its end there is nothing to kill; after a failure it must not go on.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
