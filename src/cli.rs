@@ -94,7 +94,7 @@ pub struct ScanArgs {
     #[arg(long, value_name = "RATE", help_heading = "Pace")]
     pub host_rate: Option<String>,
 
-    /// Wait for the answer to a first try; doubles with each retry
+    /// Wait for the answer to a first try; doubles with each retry, up to 8 s
     #[arg(long, value_name = "TIME", default_value = "1s", help_heading = "Pace")]
     pub timeout: String,
 
@@ -102,9 +102,9 @@ pub struct ScanArgs {
     #[arg(long, value_name = "N", default_value_t = 2, help_heading = "Pace")]
     pub retries: u32,
 
-    /// Longest time for one target, however it answers
-    #[arg(long, value_name = "TIME", default_value = "10s", help_heading = "Pace")]
-    pub target_timeout: String,
+    /// Longest time for one target, however it answers [default: 10s, or as long as the tries of one step take]
+    #[arg(long, value_name = "TIME", help_heading = "Pace")]
+    pub target_timeout: Option<String>,
 
     /// Most targets in flight
     #[arg(long, value_name = "N", default_value_t = 10_000, help_heading = "Pace")]

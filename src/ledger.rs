@@ -256,8 +256,7 @@ mod tests {
 
     /// A run of three targets: one answered after a challenge, one silent, one refused.
     fn balanced() -> Ledger {
-        let mut ledger = Ledger::default();
-        ledger.input = Input {
+        let input = Input {
             read: 9,
             invalid: 1,
             duplicate: 1,
@@ -266,8 +265,8 @@ mod tests {
             excluded_listed: 0,
             not_started: 1,
         };
-        ledger.targets = Targets { scheduled: 3, finished: 3 };
-        ledger.datagrams = Datagrams {
+        let targets = Targets { scheduled: 3, finished: 3 };
+        let datagrams = Datagrams {
             sent: 6,
             sent_first: 3,
             sent_retry: 2,
@@ -280,11 +279,11 @@ mod tests {
             undecodable: 1,
             ..Datagrams::default()
         };
-        ledger.rows = Rows { written: 2, withheld: 1, sent: 6, received: 2, ..Rows::default() };
+        let mut rows = Rows { written: 2, withheld: 1, sent: 6, received: 2, ..Rows::default() };
         for status in [Status::Ok, Status::Timeout, Status::Refused] {
-            ledger.rows.status.add(status);
+            rows.status.add(status);
         }
-        ledger
+        Ledger { input, targets, datagrams, rows }
     }
 
     #[test]

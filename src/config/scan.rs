@@ -69,7 +69,7 @@ struct Limits {
     bandwidth: Option<Limit>,
     host_rate: Option<Limit>,
     timeout: Duration,
-    budget: Duration,
+    budget: Option<Duration>,
     retries: u32,
     window: usize,
 }
@@ -126,16 +126,19 @@ impl Limits {
         };
         let packets = or_polite(self.rate, DEFAULT_RATE).map(|rate| u32::try_from(rate).unwrap_or(u32::MAX));
         let host_rate = or_polite(self.host_rate, DEFAULT_HOST_RATE);
-        Settings {
+        let mut settings = Settings {
             timeout: self.timeout,
             retries: self.retries,
-            budget: self.budget,
+            budget: DEFAULT_BUDGET,
             window: self.window,
             rate: Rate { packets, bits: self.bandwidth.and_then(Limit::per_second) },
             host_gap: host_rate.map_or(Duration::ZERO, |rate| Duration::from_secs(1).div_f64(rate as f64)),
             queries: QuerySet::of(Query::Info),
             key: AddressHasher::new(seed),
-        }
+        };
+        // Whoever asks for more tries means to have them.
+        settings.budget = self.budget.unwrap_or(DEFAULT_BUDGET.max(settings.patience()));
+        settings
     }
 }
 
@@ -146,11 +149,11 @@ fn limits(args: &ScanArgs) -> Result<Limits, Error> {
         bandwidth: rate("--bandwidth", args.bandwidth.as_deref())?,
         host_rate: rate("--host-rate", args.host_rate.as_deref())?,
         timeout: value::time("--timeout", &args.timeout)?,
-        budget: value::time("--target-timeout", &args.target_timeout)?,
+        budget: args.target_timeout.as_deref().map(|text| value::time("--target-timeout", text)).transpose()?,
         retries: args.retries,
         window: args.window,
     };
-    if limits.timeout.is_zero() || limits.budget.is_zero() {
+    if limits.timeout.is_zero() || limits.budget.is_some_and(|budget| budget.is_zero()) {
         return Err(Error::usage("--timeout and --target-timeout: write more than nothing, as in 1s"));
     }
     if !(1..=MOST_IN_FLIGHT).contains(&limits.window) {
@@ -215,6 +218,7 @@ fn outputs(paths: &[PathBuf], format: Option<&str>) -> Result<Vec<Output>, Error
     Ok(outputs)
 }
 
+const DEFAULT_BUDGET: Duration = Duration::from_secs(10);
 const DEFAULT_RATE: u64 = 2_000;
 /// Datagrams a second to one address: what GoldSource servers put up with (`max_queries_sec`).
 const DEFAULT_HOST_RATE: u64 = 3;

@@ -365,8 +365,7 @@ impl Engine {
             _ => self.datagrams.sent_retry += 1,
         }
         flight.retries += u32::from(flight.tries > 0);
-        let wait = self.settings.timeout.saturating_mul(1 << flight.tries.min(16));
-        let at = now + wait.min(LONGEST_WAIT);
+        let at = now + self.settings.wait(flight.tries);
         if at <= flight.budget {
             self.deadlines.set_in_lane(slot.index, flight.tries.min(16) as u8, at);
         } else {
@@ -525,8 +524,6 @@ impl Flight {
 
 /// Bytes of pieces, and of answers that wait for others of their target, that all flights together may hold.
 const MOST_HELD: usize = 64 << 20;
-/// A try never waits longer, however often the time-out doubled.
-const LONGEST_WAIT: Duration = Duration::from_secs(3600);
 /// A batch is handed over when its first target has waited this long.
 const BATCH_AGE: Duration = Duration::from_millis(100);
 /// Empty batches that are kept.

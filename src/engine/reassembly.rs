@@ -131,7 +131,9 @@ mod tests {
             let _ = reassembly.keep(&mut keys[n % 5], &piece(n, 60_000));
             assert!(reassembly.held() <= 3 << 20);
         }
-        keys.iter_mut().for_each(|key| reassembly.release(key));
+        for key in &mut keys {
+            reassembly.release(key);
+        }
         let mut key = None;
         let kept = (0..10_000).filter(|&n| reassembly.keep(&mut key, &piece(n, 8)) == Kept::Yes).count();
         assert_eq!(kept, MOST_PIECES);

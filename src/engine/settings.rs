@@ -10,7 +10,7 @@ use crate::rng::AddressHasher;
 /// Settings of a run.
 #[derive(Debug, Clone, Copy)]
 pub struct Settings {
-    /// Wait for the answer to a first try; doubles with each further one.
+    /// Wait for the answer to a first try; see [`Settings::wait`].
     pub timeout: Duration,
     /// Further tries of each step after silence.
     pub retries: u32,
@@ -27,6 +27,23 @@ pub struct Settings {
     /// Key of everything that depends on addresses.
     pub key: AddressHasher,
 }
+
+impl Settings {
+    /// How long try number `number` (from 0) of a step waits: twice as long as the one before, up to 8 s.
+    #[must_use]
+    pub fn wait(&self, number: u32) -> Duration {
+        self.timeout.saturating_mul(1 << number.min(16)).min(LONGEST_WAIT.max(self.timeout))
+    }
+
+    /// How long all tries of one step take.
+    #[must_use]
+    pub fn patience(&self) -> Duration {
+        (0..=self.retries).map(|number| self.wait(number)).sum()
+    }
+}
+
+/// Waits do not double beyond this.
+const LONGEST_WAIT: Duration = Duration::from_secs(8);
 
 /// What is tried for a target, one leg after the other, until one is answered.
 #[derive(Debug, Clone, PartialEq)]

@@ -182,7 +182,7 @@ mod tests {
             assert_eq!(farm.index_of(*address.ip()), Some(index));
         }
         assert_eq!(farm.address(MOST_SERVERS - 1).ip(), IpAddr::V4(Ipv4Addr::new(127, 255, 255, 254)));
-        assert_eq!(farm.index_of(Ipv4Addr::new(127, 0, 0, 1)), None);
+        assert_eq!(farm.index_of(Ipv4Addr::LOCALHOST), None);
         assert_eq!(farm.index_of(Ipv4Addr::new(127, 255, 255, 255)), None);
     }
 

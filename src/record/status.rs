@@ -16,7 +16,7 @@ pub enum Status {
     Refused,
     /// ICMP said that the host or network cannot be reached, and nothing else came.
     Unreachable,
-    /// The server gave a challenge and was silent when it was sent back.
+    /// The server gave nothing but challenges, also when they were sent back.
     ChallengeOnly,
     /// The server answered each challenge with another one.
     ChallengeLoop,

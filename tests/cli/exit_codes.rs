@@ -69,6 +69,23 @@ fn one_file_under_two_spellings_is_named_twice() {
 }
 
 #[test]
+fn metadata_cannot_take_the_place_of_rows() {
+    let folder = Folder::new();
+    let run = folder.run(&["scan", "farm:5", "-o", "servers.csv", "--metadata", "servers.csv"]);
+    assert_eq!(run.code, Some(2), "{run}");
+    assert!(folder.names().is_empty(), "{:?} was left", folder.names());
+}
+
+#[test]
+fn a_time_past_the_end_of_the_clock_is_no_reason_to_crash() {
+    for flag in ["--timeout", "--target-timeout"] {
+        let run = Folder::new().run(&["scan", "farm:5", flag, "9223372036854775807s"]);
+        assert!(matches!(run.code, Some(0 | 2)), "{flag}: {run}");
+        assert!(!run.stderr.contains("panicked"), "{flag}: {run}");
+    }
+}
+
+#[test]
 fn strict_refuses_a_bad_line_before_anything_is_sent() {
     let (folder, listener) = (Folder::new(), Listener::new());
     folder.write("targets.txt", format!("{}\n127.0.0.300\nfine.but.300.1.1.\n", listener.target()));
@@ -111,8 +128,10 @@ fn an_output_that_fails_leaves_the_other_whole_as_far_as_it_goes() {
     assert_eq!(folder.read("servers.csv"), b"an older file\n");
     let partial = folder.read("servers.csv.partial");
     assert!(partial.is_empty() || partial.ends_with(b"\n"), "whole lines only");
-    let safe = format!("{} rows are safe in servers.csv.partial", folder.table("servers.csv.partial").rows.len());
-    assert!(run.stderr.contains(&safe), "not {safe:?}: {run}");
+    let rows = folder.table("servers.csv.partial").rows.len();
+    let place = folder.path().join("servers.csv.partial");
+    let safe = |place: &str| run.stderr.contains(&format!("{rows} rows are safe in {place}"));
+    assert!(safe("servers.csv.partial") || safe(&place.to_string_lossy()), "not {rows}: {run}");
 }
 
 #[test]

@@ -7,7 +7,8 @@ fn input_order_is_that_of_the_list() {
     let folder = Folder::new();
     let port = closed_port();
     let hosts: Vec<_> = (2..42).map(|host| format!("127.0.0.{}", host * 29 % 97 + 2)).collect();
-    folder.write("targets.txt", hosts.iter().map(|host| format!("{host}:{port}\n")).collect::<String>());
+    let lines: Vec<_> = hosts.iter().map(|host| format!("{host}:{port}")).collect();
+    folder.write("targets.txt", lines.join("\n"));
     let run = folder.run_well(&["scan", "-i", "targets.txt", "--order", "input", "--window", "1"]);
     assert_eq!(Table::read(&run.stdout).column("ip"), hosts);
 }

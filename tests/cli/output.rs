@@ -120,3 +120,15 @@ fn a_reader_that_has_seen_enough_ends_the_run_quietly() {
     assert_eq!(child.wait().unwrap().code(), Some(0), "{stderr}");
     assert!(!stderr.contains("fragscan:"), "there is nothing to complain about: {stderr}");
 }
+
+#[test]
+fn rows_do_not_depend_on_somebody_reading_the_messages() {
+    let folder = Folder::new();
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let mut command = std::process::Command::new(cargo_bin!("fragscan"));
+    command.current_dir(folder.path()).args(["scan", "farm:20", "-o", "servers.csv"]);
+    let status = command.stdin(Stdio::null()).stderr(writer).status().unwrap();
+    assert_eq!(folder.table("servers.csv").rows.len(), 20);
+    assert_eq!(status.code(), Some(0));
+}

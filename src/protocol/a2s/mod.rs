@@ -63,11 +63,14 @@ pub static DIALECTS: &[Dialect] = &[Dialect {
     },
 }];
 
-/// The challenge in use, and how many there have been.
+/// The challenge in use, and what came of it.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Session {
     challenge: Option<[u8; 4]>,
+    /// Different challenges so far.
     rounds: u8,
+    /// A challenge came although we had one: sending it back does not help.
+    repeated: bool,
 }
 
 impl Protocol for Dialect {
@@ -108,7 +111,7 @@ impl Protocol for Dialect {
     }
 
     fn silence(&self, session: &mut Session, _ask: &Ask<'_>) -> Next {
-        if session.challenge.is_some() { Next::Fail(Status::ChallengeOnly) } else { Next::Finish }
+        if session.repeated { Next::Fail(Status::ChallengeOnly) } else { Next::Finish }
     }
 
     fn decode(&self, answers: &[&[u8]], _ask: &Ask<'_>, record: &mut ServerRecord) {
@@ -149,6 +152,7 @@ impl Session {
     /// A challenge came. One equal to that in use is a second answer to the first request: it is not answered, or two
     /// challenges would double every later datagram; if the answer was lost, the retry carries the challenge.
     fn challenged(&mut self, challenge: [u8; 4]) -> Step {
+        self.repeated = self.challenge.is_some();
         if self.challenge == Some(challenge) {
             return Step::Ignore(Ignored::Duplicate);
         }

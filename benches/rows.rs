@@ -1,0 +1,106 @@
+//! From a record to a line: what the writer thread does for each server once it is decoded.
+//!
+//! The record is full, so that this is the dearest row; its texts need quotes, as many names do. Lines are taken
+//! whenever 64 KiB wait, as an output does, without writing them anywhere.
+
+use std::hint::black_box;
+use std::time::Duration;
+
+use criterion::{Criterion, Throughput};
+
+use fragscan::output::RowFormat;
+use fragscan::output::csv::Csv;
+use fragscan::output::ndjson::Ndjson;
+use fragscan::record::{COLUMNS, Flags, Letter, Query, QueryStatus, ServerRecord, Status, Value};
+
+fn main() {
+    let mut criterion = Criterion::default()
+        .sample_size(50)
+        .warm_up_time(Duration::from_millis(500))
+        .measurement_time(Duration::from_secs(2))
+        .configure_from_args();
+    let full = full_record();
+    let silent = ServerRecord { attempts: 3, sent: 3, ..ServerRecord::new() };
+    rows(&mut criterion, "csv row", Csv::new(), &[("full", &full), ("timeout", &silent)]);
+    rows(&mut criterion, "ndjson row", Ndjson::new(), &[("full", &full), ("timeout", &silent)]);
+    criterion.final_summary();
+}
+
+fn rows(criterion: &mut Criterion, name: &str, mut format: impl RowFormat, records: &[(&str, &ServerRecord)]) {
+    let mut buffer = Vec::new();
+    let mut group = criterion.benchmark_group(name);
+    group.throughput(Throughput::Elements(1));
+    for (name, record) in records {
+        group.bench_function(*name, |bencher| {
+            bencher.iter(|| {
+                format.row(black_box(record));
+                if format.len() >= ENOUGH {
+                    format.take(&mut buffer);
+                    black_box(&buffer);
+                }
+            });
+        });
+    }
+    group.finish();
+}
+
+/// A record with a value in every column.
+fn full_record() -> ServerRecord {
+    let mut record = ServerRecord {
+        address: "203.0.113.207:27015".parse().expect("it is an address"),
+        protocol: "a2s",
+        target: Some("203.0.113.0/24:27015-27030".into()),
+        source: Some("servers.txt".into()),
+        status: Status::Ok,
+        icmp: Some("host_unreachable"),
+        queries: [QueryStatus::Ok; Query::COUNT],
+        sent_at_us: 1_795_991_646_088_609,
+        rtt_us: Some(23_417),
+        ping_us: Some(23_001),
+        attempts: 2,
+        sent: 9,
+        received: 11,
+        fragments: 4,
+        game_key: Some("csgo"),
+        app_id: Some(730),
+        game_id: Some(730),
+        players: Some(18),
+        max_players: Some(32),
+        bots: Some(2),
+        players_best: Some(18),
+        max_players_best: Some(32),
+        players_basis: Some("reported"),
+        server_type: Some(Letter::Known("dedicated")),
+        os: Some(Letter::Known("linux")),
+        password: Some(false),
+        vac: Some(true),
+        protocol_version: Some(17),
+        game_port: Some(27_015),
+        steam_id: Some(85_568_392_923_441_372),
+        spectator_port: Some(27_020),
+        players_declared: Some(18),
+        rules_declared: Some(213),
+        flags: Flags::RTT_AMBIGUOUS,
+        ..ServerRecord::new()
+    };
+    for (text, bytes) in [
+        (&mut record.name, "[EU] \u{412}\u{44B}\u{436}\u{438}\u{432}\u{430}\u{43D}\u{438}\u{435} \"PRO\", 128 tick #7"),
+        (&mut record.map, "de_inferno"),
+        (&mut record.game, "Counter-Strike: Global Offensive"),
+        (&mut record.folder, "csgo"),
+        (&mut record.version, "1.38.8.1"),
+        (&mut record.spectator_name, "SourceTV"),
+        (&mut record.keywords, "128tick,community,competitive,empty,eu,retake,secure"),
+        (&mut record.mod_url, "https://example.com/mod"),
+        (&mut record.error, "none"),
+    ] {
+        text.set(bytes.as_bytes());
+    }
+    for column in COLUMNS {
+        assert!(!matches!((column.value)(&record), Value::Absent), "{} is absent", column.name);
+    }
+    record
+}
+
+/// Bytes that are worth a write.
+const ENOUGH: usize = 64 << 10;
