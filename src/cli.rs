@@ -1,4 +1,8 @@
 //! The command line as clap sees it: text to [`Args`]. What the text means is decided in [`config`](crate::config).
+#![allow(
+    rustdoc::broken_intra_doc_links,
+    reason = "the comments are help texts, where brackets mean that a part is optional"
+)]
 
 use std::path::PathBuf;
 

@@ -11,7 +11,7 @@ fn main() -> ExitCode {
     match command::run(Args::parse()) {
         Ok(code) => code,
         Err(error) => {
-            eprintln!("fragscan: {error}");
+            command::say(&format_args!("fragscan: {error}"));
             error.exit_code()
         }
     }

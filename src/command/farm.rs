@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
+use super::say;
 use crate::cli::FarmArgs;
 use crate::config;
 use crate::error::Error;
@@ -24,19 +25,19 @@ pub(super) fn run(args: FarmArgs) -> Result<ExitCode, Error> {
         write_list(serving.farm(), path)?;
     }
     let (first, last) = (serving.farm().address(0), serving.farm().address(serving.farm().len() - 1));
-    eprintln!(
+    say(&format_args!(
         "{} simulated servers at {}-{} on port {}; stop with Ctrl-C",
         serving.farm().len(),
         first.ip(),
         last.ip(),
         serving.farm().port()
-    );
+    ));
     let _ = signals.forever().next();
     let served = serving.stop();
-    eprintln!(
+    say(&format_args!(
         "answered {} requests with {} datagrams; {} replies refused by the system, {} requests dropped by the kernel",
         served.requests, served.replies, served.send_errors, served.dropped_by_kernel
-    );
+    ));
     Ok(ExitCode::SUCCESS)
 }
 

@@ -1,5 +1,7 @@
 //! The subcommands, one file each.
 
+use std::fmt;
+use std::io::{self, Write};
 use std::process::ExitCode;
 
 use crate::cli::{Args, Command};
@@ -9,6 +11,11 @@ mod farm;
 mod fields;
 mod scan;
 mod summary;
+
+/// Prints a line for the user on standard error. Nobody has to be there to read it.
+pub fn say(line: &dyn fmt::Display) {
+    let _ = writeln!(io::stderr(), "{line}");
+}
 
 /// Does what was typed.
 pub fn run(args: Args) -> Result<ExitCode, Error> {

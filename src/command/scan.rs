@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use crossbeam_channel::bounded;
 
+use super::say;
 use super::summary::Summary;
 use crate::cli::ScanArgs;
 use crate::config::{self, Output, Prepared, ScanConfig};
@@ -119,7 +120,7 @@ impl About {
         let written = beside.chain(self.metadata).try_for_each(|path| metadata::write(&metadata, &path));
         if !self.quiet {
             let summary = Summary { metadata: &metadata, sinks: &report.sinks, complete };
-            eprint!("{summary}");
+            say(&summary.to_string().trim_end());
         }
         let imbalances = metadata.ledger.check();
         if !imbalances.is_empty() {
@@ -153,11 +154,11 @@ fn ledger(tally: Tally, outcome: &Outcome, report: &Report) -> Ledger {
 
 fn complain(config: &ScanConfig) {
     for complaint in &config.complaints {
-        eprintln!("{complaint}");
+        say(complaint);
     }
     let more = config.bad_lines - config.complaints.len() as u64;
     if more > 0 {
-        eprintln!("{more} more lines cannot be read");
+        say(&format_args!("{more} more lines cannot be read"));
     }
 }
 

@@ -1,5 +1,6 @@
 //! The arguments of `fragscan scan`, checked, with every input read.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,6 +12,7 @@ use crate::engine::{Plan, Rate, Settings};
 use crate::error::Error;
 use crate::farm::{Farm, FarmSettings};
 use crate::output::Format;
+use crate::output::metadata::beside;
 use crate::protocol;
 use crate::record::{Query, QuerySet};
 use crate::rng::AddressHasher;
@@ -83,6 +85,7 @@ pub fn scan(args: ScanArgs, random: u64) -> Result<ScanConfig, Error> {
         other => return Err(Error::usage(format!("--order: {other:?} is no order: write shuffled or input"))),
     };
     let outputs = outputs(&args.output, args.format.as_deref())?;
+    refuse_collisions(&outputs, args.metadata.as_deref())?;
     let mut inputs = inputs(&args)?;
     if args.strict && inputs.bad_lines > 0 {
         let first = inputs.complaints.first().map_or("", String::as_str);
@@ -210,12 +213,41 @@ fn outputs(paths: &[PathBuf], format: Option<&str>) -> Result<Vec<Output>, Error
             let format = Format::of_path(path).or(typed).unwrap_or(Format::Csv);
             Output { path: Some(path.clone()), format }
         };
-        if outputs.iter().any(|other| other.path == output.path) {
-            return Err(Error::usage(format!("--output: {} is named twice", path.display())));
-        }
         outputs.push(output);
     }
     Ok(outputs)
+}
+
+/// No file may be written twice: neither rows over rows nor metadata over rows.
+fn refuse_collisions(outputs: &[Output], metadata: Option<&Path>) -> Result<(), Error> {
+    let mut seen = Vec::new();
+    let mut add = |flag: &str, path: &Path| {
+        let file = identity(path);
+        if seen.contains(&file) {
+            return Err(Error::usage(format!("{flag}: {} is named twice", path.display())));
+        }
+        seen.push(file);
+        Ok(())
+    };
+    for output in outputs {
+        match &output.path {
+            Some(path) => add("--output", path).and_then(|()| add("--output", &beside(path)))?,
+            None => add("--output", Path::new("-"))?,
+        }
+    }
+    metadata.map_or(Ok(()), |path| add("--metadata", path))
+}
+
+/// The file that `path` names, however it is spelled.
+fn identity(path: &Path) -> PathBuf {
+    fs::canonicalize(path).unwrap_or_else(|_| {
+        let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+        let parent = absolute.parent().and_then(|parent| fs::canonicalize(parent).ok());
+        match (parent, absolute.file_name()) {
+            (Some(parent), Some(name)) => parent.join(name),
+            _ => absolute,
+        }
+    })
 }
 
 const DEFAULT_BUDGET: Duration = Duration::from_secs(10);
@@ -241,7 +273,18 @@ mod tests {
         assert_eq!(formats(&["a.csv", "b.ndjson", "c.JSONL"], None), [Format::Csv, Format::Ndjson, Format::Ndjson]);
         assert_eq!(formats(&["-", "b.txt", "c.csv"], Some("ndjson")), [Format::Ndjson, Format::Ndjson, Format::Csv]);
         assert_eq!(formats(&[], None), [Format::Csv]);
-        assert!(outputs(&paths(&["a.csv", "a.csv"]), None).is_err());
         assert!(outputs(&[], Some("xml")).is_err());
+    }
+
+    #[test]
+    fn no_file_is_written_twice_however_it_is_spelled() {
+        let refused = |names: &[&str], metadata: Option<&str>| {
+            refuse_collisions(&outputs(&paths(names), None).unwrap(), metadata.map(Path::new)).is_err()
+        };
+        assert!(!refused(&["a.csv", "b.csv", "-"], Some("c.json")));
+        assert!(refused(&["a.csv", "./a.csv"], None));
+        assert!(refused(&["-", "-"], None));
+        assert!(refused(&["a.csv"], Some("a.csv")));
+        assert!(refused(&["a.csv"], Some("a.csv.meta.json")));
     }
 }

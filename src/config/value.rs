@@ -14,8 +14,15 @@ pub(super) fn parse<T: FromStr<Err: std::fmt::Display>>(flag: &str, text: &str) 
 pub(super) fn time(flag: &str, text: &str) -> Result<Duration, Error> {
     let time: Option<Duration> =
         text.parse::<jiff::SignedDuration>().ok().and_then(|time| Duration::try_from(time).ok());
-    time.ok_or_else(|| Error::usage(format!("{flag}: {text:?} is not a time: write it as 500ms, 3s or 2m")))
+    match time {
+        Some(time) if time <= LONGEST_TIME => Ok(time),
+        Some(_) => Err(Error::usage(format!("{flag}: {text:?} is longer than a day"))),
+        None => Err(Error::usage(format!("{flag}: {text:?} is not a time: write it as 500ms, 3s or 2m"))),
+    }
 }
+
+/// No query takes longer, and sums of such times never leave the range of the clock.
+const LONGEST_TIME: Duration = Duration::from_hours(24);
 
 /// How fast something may go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,6 +73,8 @@ mod tests {
             let message = time("--timeout", bad).unwrap_err().to_string();
             assert_eq!(message, format!("--timeout: {bad:?} is not a time: write it as 500ms, 3s or 2m"));
         }
+        assert!(time("--timeout", "24h").is_ok());
+        assert!(time("--timeout", "25h").is_err());
     }
 
     #[test]

@@ -10,17 +10,21 @@ pub struct Sink {
     buffer: Vec<u8>,
     waiting: u64,
     written: u64,
+    failed: bool,
 }
 
 impl Sink {
     /// Rows in `format` to `destination`.
     #[must_use]
     pub fn new(format: Box<dyn RowFormat>, destination: Destination) -> Self {
-        Self { format, destination, buffer: Vec::new(), waiting: 0, written: 0 }
+        Self { format, destination, buffer: Vec::new(), waiting: 0, written: 0, failed: false }
     }
 
-    /// Adds a row; writes when enough wait.
+    /// Adds a row; writes when enough wait. After a failure it takes no more.
     pub fn row(&mut self, record: &ServerRecord) -> Result<(), OutputError> {
+        if self.failed {
+            return Ok(());
+        }
         self.format.row(record);
         self.waiting += 1;
         if self.format.len() >= ENOUGH { self.flush() } else { Ok(()) }
@@ -28,11 +32,11 @@ impl Sink {
 
     /// Writes the rows that wait.
     pub fn flush(&mut self) -> Result<(), OutputError> {
-        if self.format.is_empty() {
+        if self.failed || self.format.is_empty() {
             return Ok(());
         }
         self.format.take(&mut self.buffer);
-        self.destination.write(&self.buffer)?;
+        self.destination.write(&self.buffer).inspect_err(|_| self.failed = true)?;
         self.written += std::mem::take(&mut self.waiting);
         Ok(())
     }

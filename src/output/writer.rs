@@ -1,8 +1,8 @@
 //! The writer thread: takes batches of finished flights, decodes them, and writes their rows.
 //!
 //! It is the only place where answers are decoded, so that the loop never waits for a string. Rows are written when
-//! enough wait, and at least once a second. When an output fails, the run is told to stop and what still comes is
-//! counted, not written.
+//! enough wait, and at least once a second. When an output fails, the run is told to stop; what still comes goes to the
+//! others.
 
 use std::io::ErrorKind;
 use std::thread::{self, JoinHandle};
@@ -94,11 +94,8 @@ impl Writer {
         self.record = record;
     }
 
-    /// Does `act` on every sink, unless one has failed.
+    /// Does `act` on every sink. When one fails the run ends, but what still comes is written to the others.
     fn each_sink(&mut self, mut act: impl FnMut(&mut Sink) -> Result<(), OutputError>) {
-        if self.report.error.is_some() || self.report.closed {
-            return;
-        }
         let mut index = 0;
         while let Some(sink) = self.report.sinks.get_mut(index) {
             match act(sink) {
@@ -109,8 +106,8 @@ impl Writer {
                     self.closed_written = Some(closed.written());
                 }
                 Err(error) => {
-                    self.report.error = Some(error);
-                    break;
+                    self.report.error.get_or_insert(error);
+                    index += 1;
                 }
             }
         }

@@ -13,7 +13,7 @@ pub struct Found {
 }
 
 impl Found {
-    /// Takes an address and says whether it is new. Past [`LIMIT`] addresses, new ones are only counted.
+    /// Takes an address and says whether it is new. Past four million addresses, new ones are only counted.
     pub fn push(&mut self, address: SocketAddr) -> bool {
         if self.seen.len() >= LIMIT && !self.seen.contains(&address) {
             self.over += 1;

@@ -1,7 +1,7 @@
 //! What a scan learned about one server, whatever its protocol: one record, one schema.
 //!
 //! A record is reused from server to server ([`ServerRecord::clear`] keeps the capacity of its strings). How it is
-//! asked for and filled is left to the protocols, how it is written to the outputs; [`columns`] names its fields.
+//! asked for and filled is left to the protocols, how it is written to the outputs; [`COLUMNS`] names its fields.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
