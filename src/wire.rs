@@ -5,6 +5,8 @@
 
 use std::fmt;
 
+use memchr::memchr;
+
 /// A cursor over the bytes of one datagram.
 #[derive(Debug, Clone)]
 pub struct Reader<'a> {
@@ -90,7 +92,7 @@ impl<'a> Reader<'a> {
     /// The bytes up to the next NUL, which is read but not returned. Without a NUL nothing is read.
     pub fn cstr(&mut self) -> Result<&'a [u8], DecodeError> {
         let rest = self.rest();
-        let end = rest.iter().position(|&byte| byte == 0).ok_or_else(|| self.error(Problem::Unterminated))?;
+        let end = memchr(0, rest).ok_or_else(|| self.error(Problem::Unterminated))?;
         self.at += end + 1;
         Ok(&rest[..end])
     }

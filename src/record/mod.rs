@@ -165,12 +165,18 @@ impl ServerRecord {
 
     /// Forgets everything but the capacity of the strings.
     pub fn clear(&mut self) {
-        let mut fresh = Self::new();
-        for (new, old) in fresh.texts_mut().into_iter().zip(self.texts_mut()) {
-            old.clear();
-            std::mem::swap(new, old);
-        }
-        *self = fresh;
+        *self = Self {
+            name: self.name.emptied(),
+            map: self.map.emptied(),
+            game: self.game.emptied(),
+            folder: self.folder.emptied(),
+            version: self.version.emptied(),
+            spectator_name: self.spectator_name.emptied(),
+            keywords: self.keywords.emptied(),
+            mod_url: self.mod_url.emptied(),
+            error: self.error.emptied(),
+            ..Self::new()
+        };
     }
 
     /// Sets the outcome of `query`.
@@ -182,11 +188,6 @@ impl ServerRecord {
     #[must_use]
     pub fn query(&self, query: Query) -> QueryStatus {
         self.queries[query as usize]
-    }
-
-    fn texts_mut(&mut self) -> [&mut Text; 9] {
-        let Self { name, map, game, folder, version, spectator_name, keywords, mod_url, error, .. } = self;
-        [name, map, game, folder, version, spectator_name, keywords, mod_url, error]
     }
 }
 

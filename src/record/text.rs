@@ -55,6 +55,12 @@ impl Text {
         self.present = false;
     }
 
+    /// Takes the text away, empty and with its capacity.
+    pub(super) fn emptied(&mut self) -> Self {
+        self.clear();
+        std::mem::take(self)
+    }
+
     /// Bytes that fit without an allocation.
     #[must_use]
     pub fn capacity(&self) -> usize {

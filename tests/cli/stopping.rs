@@ -21,7 +21,7 @@ fn a_stopped_scan_keeps_whole_rows_and_accounts_for_the_rest(signal: &str) {
     let folder = Folder::new();
     folder.write("servers.csv", "an older file\n");
     // Minutes at this rate.
-    let scan = Scan::start(&folder, &["farm:100000?silent=20%", "--rate", "500", "--timeout", "200ms"]);
+    let mut scan = Scan::start(&folder, &["farm:100000?silent=20%", "--rate", "500", "--timeout", "200ms"]);
     scan.wait_for_rows(1);
     scan.signal(signal);
     let run = scan.wait();
@@ -52,7 +52,7 @@ fn a_second_signal_ends_the_scan_at_once() {
     let folder = Folder::new();
     // Everybody is silent and is waited for longer than the test waits for anything.
     let patient = ["--timeout", "10m", "--target-timeout", "10m"];
-    let scan = Scan::start(&folder, &[&["farm:100000?silent=100%", "--rate", "500"], &patient[..]].concat());
+    let mut scan = Scan::start(&folder, &[&["farm:100000?silent=100%", "--rate", "500"], &patient[..]].concat());
     scan.wait_for_rows(0);
     scan.signal("INT");
     // If the first signal is yet to be handled when the second one comes, the two are one: so there may be more.
@@ -61,8 +61,8 @@ fn a_second_signal_ends_the_scan_at_once() {
     assert_eq!(run.code, Some(3), "{run}");
     assert!(run.stderr.contains("stopped early: signal SIGINT"), "{run}");
     let table = folder.table("servers.csv.partial");
-    assert!(!table.rows.is_empty(), "who was asked has a row");
-    assert!(table.column("status").iter().all(|status| *status == "aborted"));
+    assert!(!table.rows.is_empty(), "who was asked has a row: {run}");
+    assert!(table.column("status").iter().all(|status| *status == "aborted"), "{run}");
 }
 
 /// A scan that runs beside the test.
@@ -86,9 +86,11 @@ impl<'a> Scan<'a> {
     }
 
     /// Waits until the header and so many rows are written: the header is once the loop runs and answers to signals.
-    fn wait_for_rows(&self, rows: usize) {
+    fn wait_for_rows(&mut self, rows: usize) {
         let partial = self.folder.path().join("servers.csv.partial");
         wait_for("rows", || {
+            let ended = self.child.try_wait().expect("it is a child of ours");
+            assert!(ended.is_none(), "the scan has ended already: {ended:?}, {}", self.stderr());
             let lines = std::fs::read(&partial).ok()?.iter().filter(|byte| **byte == b'\n').count();
             (lines > rows).then_some(())
         });
@@ -115,10 +117,15 @@ impl<'a> Scan<'a> {
             }
             status
         });
+        Run { code: status.code(), stdout: Vec::new(), stderr: self.stderr() }
+    }
+
+    /// What it said, once it has ended.
+    fn stderr(&mut self) -> String {
         let mut stderr = String::new();
         let pipe = self.child.stderr.as_mut().expect("it was asked for");
         pipe.read_to_string(&mut stderr).expect("messages are UTF-8");
-        Run { code: status.code(), stdout: Vec::new(), stderr }
+        stderr
     }
 }
 
