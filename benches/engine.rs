@@ -163,8 +163,8 @@ fn limiter(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("limiter");
     group.throughput(Throughput::Elements(1));
     for (name, rate) in [
-        ("packets", Rate { packets: Some(100_000), bits: None }),
-        ("packets and bits", Rate { packets: Some(100_000), bits: Some(100_000_000) }),
+        ("packets", Rate { packets: Some(1e5), bits: None }),
+        ("packets and bits", Rate { packets: Some(1e5), bits: Some(1e8) }),
     ] {
         group.bench_function(name, |bencher| {
             let (mut limiter, mut now) = (Limiter::new(rate, start), start);

@@ -7,12 +7,12 @@
 use std::fmt;
 
 use hdrhistogram::Histogram;
-use serde::Serialize;
+use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use crate::record::Status;
 
 /// Everything that is counted in a run.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Ledger {
     /// What became of the input.
     pub input: Input,
@@ -26,7 +26,7 @@ pub struct Ledger {
 
 /// The unit is a target: a plan and an address, after ranges and port lists are expanded. A line that cannot be read
 /// counts as one.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Input {
     /// All of them.
     pub read: u64,
@@ -45,7 +45,7 @@ pub struct Input {
 }
 
 /// Targets that were asked.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Targets {
     /// Those whose first datagram was handed to the kernel.
     pub scheduled: u64,
@@ -54,7 +54,7 @@ pub struct Targets {
 }
 
 /// Datagrams of the run.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Datagrams {
     /// Handed to the kernel; the next three add up to it.
     pub sent: u64,
@@ -93,7 +93,7 @@ pub struct Datagrams {
 }
 
 /// Rows, as the writer counts them.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Rows {
     /// Written to every output.
     pub written: u64,
@@ -138,7 +138,7 @@ impl StatusCounts {
 }
 
 impl Serialize for StatusCounts {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_map(Status::ALL.into_iter().zip(self.0).map(|(status, count)| (status.as_str(), count)))
     }
 }
@@ -236,9 +236,13 @@ impl Default for Latency {
 }
 
 impl Serialize for Latency {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let quantiles = QUANTILES.iter().map(|(name, share)| (*name, self.quantile_ms(*share)));
-        serializer.collect_map([("count", Some(self.count() as f64))].into_iter().chain(quantiles))
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(1 + QUANTILES.len()))?;
+        map.serialize_entry("count", &self.count())?;
+        for (name, share) in QUANTILES {
+            map.serialize_entry(name, &self.quantile_ms(*share))?;
+        }
+        map.end()
     }
 }
 

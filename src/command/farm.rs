@@ -47,7 +47,7 @@ fn write_list(farm: &Farm, path: &Path) -> Result<(), OutputError> {
         // Writing to a vector cannot fail.
         let _ = writeln!(list, "{}", farm.address(index));
     }
-    let mut destination = if path == Path::new("-") { Destination::stdout() } else { Destination::file(path)? };
+    let mut destination = Destination::named(path)?;
     destination.write(&list)?;
     destination.commit()
 }

@@ -1,7 +1,7 @@
 //! `fragscan scan`: ask many servers, write one row for each, and account for all of them.
 
 use std::env;
-use std::path::PathBuf;
+use std::path::Path;
 use std::process::ExitCode;
 
 use crossbeam_channel::bounded;
@@ -31,7 +31,7 @@ pub(super) fn run(args: ScanArgs) -> Result<ExitCode, Error> {
     complain(&config);
     let farm = config.farm.map(start_farm).transpose()?;
     let sinks = config.outputs.iter().map(open).collect::<Result<Vec<_>, _>>()?;
-    let about = About::new(&config, epoch);
+    let about = About::new(&config, epoch)?;
     let prepared = config.prepare(farm.as_ref().map(Serving::farm))?;
     let in_force = SettingsInForce::new(&prepared.settings, IO);
     let tally = prepared.tally;
@@ -64,21 +64,21 @@ struct About {
     seed: u64,
     order: &'static str,
     digests: Vec<config::InputDigest>,
-    metadata: Option<PathBuf>,
+    metadata: Option<Destination>,
     quiet: bool,
 }
 
 impl About {
-    fn new(config: &ScanConfig, epoch: Epoch) -> Self {
-        Self {
+    fn new(config: &ScanConfig, epoch: Epoch) -> Result<Self, OutputError> {
+        Ok(Self {
             epoch,
             arguments: env::args_os().map(|argument| argument.to_string_lossy().into_owned()).collect(),
             seed: config.seed,
             order: if config.order == Order::Input { "input" } else { "shuffled" },
             digests: config.digests.clone(),
-            metadata: config.metadata.clone(),
+            metadata: config.metadata.as_deref().map(Destination::named).transpose()?,
             quiet: config.quiet,
-        }
+        })
     }
 
     /// Completes the outputs, writes metadata and summary, and says how the run ended.
@@ -106,7 +106,7 @@ impl About {
             started_at: rfc3339(self.epoch.unix_us),
             finished_at: rfc3339(finished_us),
             seconds: (finished_us - self.epoch.unix_us) as f64 / 1e6,
-            stop: describe_stop(early, report.closed),
+            stop: describe_stop(early, report.closed, failed.is_some()),
             seed: self.seed,
             order: self.order,
             inputs: self.digests,
@@ -117,10 +117,12 @@ impl About {
             rtt_ms: report.latency,
         };
         let beside = report.sinks.iter().filter_map(|sink| sink.destination().path()).map(metadata::beside);
-        let written = beside.chain(self.metadata).try_for_each(|path| metadata::write(&metadata, &path));
+        let written = beside
+            .map(|path| Destination::file(&path))
+            .chain(self.metadata.map(Ok))
+            .try_for_each(|destination| metadata::write(&metadata, &mut destination?));
         if !self.quiet {
-            let summary = Summary { metadata: &metadata, sinks: &report.sinks, complete };
-            say(&summary.to_string().trim_end());
+            say(&Summary(&metadata));
         }
         let imbalances = metadata.ledger.check();
         if !imbalances.is_empty() {
@@ -168,18 +170,19 @@ fn start_farm(settings: FarmSettings) -> Result<Serving, Error> {
 }
 
 fn open(output: &Output) -> Result<Sink, OutputError> {
-    let destination = output.path.as_ref().map_or_else(|| Ok(Destination::stdout()), |path| Destination::file(path))?;
+    let destination = Destination::named(output.path.as_deref().unwrap_or(Path::new("-")))?;
     Ok(Sink::new(output.format.writer(), destination))
 }
 
 fn digest(sink: &Sink) -> OutputDigest {
     let destination = sink.destination();
-    OutputDigest { name: destination.name().into(), rows: sink.written(), sha256: destination.sha256() }
+    OutputDigest { name: destination.place(), rows: sink.written(), sha256: destination.sha256() }
 }
 
-fn describe_stop(early: Option<Stop>, closed: bool) -> String {
+fn describe_stop(early: Option<Stop>, closed: bool, failed: bool) -> String {
     match early {
-        _ if closed => "the reader of the output closed it".into(),
+        Some(_) if closed => "the reader of the output closed it".into(),
+        _ if failed => "the output could not be written".into(),
         None => "done".into(),
         Some(Stop::Output) => "the output could not be written".into(),
         Some(Stop::Signal(number)) => {

@@ -5,80 +5,61 @@ use std::fmt;
 use serde::Serialize;
 
 use crate::ledger::{Datagrams, Input};
-use crate::output::Sink;
 use crate::output::metadata::Metadata;
 
 /// What a run did, in a few lines.
-pub(super) struct Summary<'a, I, S> {
-    pub metadata: &'a Metadata<I, S>,
-    pub sinks: &'a [Sink],
-    /// The outputs have taken their names.
-    pub complete: bool,
-}
+pub(super) struct Summary<'a, I, S>(pub &'a Metadata<I, S>);
 
 impl<I: Serialize, S: Serialize> fmt::Display for Summary<'_, I, S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let ledger = &self.metadata.ledger;
+        let Metadata { ledger, seconds, rtt_ms, outputs, stop, .. } = self.0;
         let scheduled = ledger.targets.scheduled;
-        let seconds = self.metadata.seconds;
-        write!(f, "asked {scheduled} targets in {seconds:.2} s ({:.0}/s)", scheduled as f64 / seconds.max(1e-6))?;
+        let speed = scheduled as f64 / seconds.max(1e-6);
+        write!(f, "asked {} in {seconds:.2} s ({speed:.0}/s)", count(scheduled, "target"))?;
         for (i, (status, count)) in ledger.rows.status.iter().enumerate() {
             write!(f, "{} {count} {status}", if i == 0 { ":" } else { "," })?;
         }
-        writeln!(f)?;
         targets(f, &ledger.input, scheduled)?;
         datagrams(f, &ledger.datagrams)?;
-        let rtt = &self.metadata.rtt_ms;
-        if let (Some(p50), Some(p90), Some(p99)) = (rtt.quantile_ms(0.5), rtt.quantile_ms(0.9), rtt.quantile_ms(0.99)) {
-            writeln!(f, "round-trip time: median {p50:.1} ms, 90 % within {p90:.1} ms, 99 % within {p99:.1} ms")?;
+        let quantiles = (rtt_ms.quantile_ms(0.5), rtt_ms.quantile_ms(0.9), rtt_ms.quantile_ms(0.99));
+        if let (Some(p50), Some(p90), Some(p99)) = quantiles {
+            write!(f, "\nround-trip time: median {p50:.1} ms, 90 % within {p90:.1} ms, 99 % within {p99:.1} ms")?;
         }
-        for sink in self.sinks {
-            writeln!(f, "{} rows in {}", sink.written(), self.place(sink))?;
+        for output in outputs {
+            write!(f, "\n{} in {}", count(output.rows, "row"), output.name)?;
         }
-        if self.metadata.stop != "done" {
-            writeln!(f, "stopped early: {}", self.metadata.stop)?;
+        if stop != "done" {
+            write!(f, "\nstopped early: {stop}")?;
         }
         Ok(())
     }
 }
 
-impl<I, S> Summary<'_, I, S> {
-    fn place(&self, sink: &Sink) -> String {
-        if self.complete { sink.destination().name().into() } else { sink.destination().place() }
-    }
-}
-
 fn targets(f: &mut fmt::Formatter<'_>, input: &Input, scheduled: u64) -> fmt::Result {
     let Input { read, invalid, duplicate, excluded_reserved, excluded_private, excluded_listed, not_started } = input;
-    write!(f, "targets: {read} read = {scheduled} asked + {invalid} invalid + {duplicate} duplicate + ")?;
+    write!(f, "\ntargets: {read} read = {scheduled} asked + {invalid} invalid + {duplicate} duplicate + ")?;
     write!(f, "{} excluded", excluded_reserved + excluded_private + excluded_listed)?;
     if excluded_reserved + excluded_private + excluded_listed > 0 {
         write!(f, " ({excluded_reserved} reserved, {excluded_private} private, {excluded_listed} listed)")?;
     }
-    writeln!(f, " + {not_started} not started")?;
+    write!(f, " + {not_started} not started")?;
     if *excluded_private > 0 {
-        writeln!(f, "private addresses from files are asked with --include-private")?;
+        write!(f, "\nprivate addresses from files are asked with --include-private")?;
     }
     Ok(())
 }
 
 fn datagrams(f: &mut fmt::Formatter<'_>, d: &Datagrams) -> fmt::Result {
-    writeln!(
-        f,
-        "sent: {} datagrams = {} first + {} retries + {} follow-ups; {} refused by the system",
-        d.sent, d.sent_first, d.sent_retry, d.sent_follow_up, d.send_errors
-    )?;
-    writeln!(
-        f,
-        "received: {} datagrams = {} matched + {} late + {} duplicate + {} unsolicited + {} undecodable; \
-         {} dropped by the kernel, {} ICMP errors",
-        d.received,
-        d.matched,
-        d.late,
-        d.duplicate,
-        d.unsolicited,
-        d.undecodable,
-        d.dropped_by_kernel,
-        d.icmp_matched + d.icmp_stray
-    )
+    let Datagrams { sent, sent_first, sent_retry, sent_follow_up, send_errors, .. } = d;
+    write!(f, "\nsent: {} = {sent_first} first + ", count(*sent, "datagram"))?;
+    write!(f, "{sent_retry} retries + {sent_follow_up} follow-ups; {send_errors} refused by the system")?;
+    let Datagrams { received, matched, late, duplicate, unsolicited, undecodable, dropped_by_kernel, .. } = d;
+    write!(f, "\nreceived: {} = {matched} matched + {late} late + ", count(*received, "datagram"))?;
+    write!(f, "{duplicate} duplicate + {unsolicited} unsolicited + {undecodable} undecodable; ")?;
+    write!(f, "{dropped_by_kernel} dropped by the kernel, {}", count(d.icmp_matched + d.icmp_stray, "ICMP error"))
+}
+
+/// A number of things.
+fn count(number: u64, thing: &str) -> String {
+    format!("{number} {thing}{}", if number == 1 { "" } else { "s" })
 }

@@ -38,6 +38,7 @@ pub struct ScanConfig {
     pub order: Order,
     /// What the input files held.
     pub digests: Vec<InputDigest>,
+    strict: bool,
     inputs: Inputs,
     limits: Limits,
 }
@@ -103,6 +104,7 @@ pub fn scan(args: ScanArgs, random: u64) -> Result<ScanConfig, Error> {
         seed: args.seed.unwrap_or(random),
         order,
         digests: std::mem::take(&mut inputs.digests),
+        strict: args.strict,
         inputs,
         limits,
     })
@@ -110,12 +112,21 @@ pub fn scan(args: ScanArgs, random: u64) -> Result<ScanConfig, Error> {
 
 impl ScanConfig {
     /// Makes the set of targets, with those of the farm that was started in the meantime.
+    ///
+    /// With `--strict`, targets that cannot be asked at all are an error too.
     pub fn prepare(mut self, farm: Option<&Farm>) -> Result<Prepared, Error> {
         if let Some(farm) = farm {
             self.inputs.add_farm(farm);
         }
         let (targets, tally) =
             self.inputs.builder.build(self.order, self.seed).map_err(|reason| Error::usage(reason.to_string()))?;
+        let unaskable = tally.invalid - self.bad_lines;
+        if self.strict && unaskable > 0 {
+            return Err(Error::usage(format!(
+                "{unaskable} targets are addresses to which nothing can be sent (0.0.0.0, ::, 127.255.255.255); nothing \
+                 was sent, because of --strict"
+            )));
+        }
         let settings = self.limits.settings(targets.all_loopback(), self.seed);
         Ok(Prepared { targets, tally, settings, plans: self.inputs.plans.into(), origins: self.inputs.origins.into() })
     }
@@ -127,7 +138,7 @@ impl Limits {
         let or_polite = |typed: Option<Limit>, rate| {
             typed.unwrap_or(if all_loopback { Limit::Max } else { Limit::PerSecond(rate) }).per_second()
         };
-        let packets = or_polite(self.rate, DEFAULT_RATE).map(|rate| u32::try_from(rate).unwrap_or(u32::MAX));
+        let packets = or_polite(self.rate, DEFAULT_RATE);
         let host_rate = or_polite(self.host_rate, DEFAULT_HOST_RATE);
         let mut settings = Settings {
             timeout: self.timeout,
@@ -135,7 +146,7 @@ impl Limits {
             budget: DEFAULT_BUDGET,
             window: self.window,
             rate: Rate { packets, bits: self.bandwidth.and_then(Limit::per_second) },
-            host_gap: host_rate.map_or(Duration::ZERO, |rate| Duration::from_secs(1).div_f64(rate as f64)),
+            host_gap: host_rate.map_or(Duration::ZERO, |rate| Duration::from_secs(1).div_f64(rate)),
             queries: QuerySet::of(Query::Info),
             key: AddressHasher::new(seed),
         };
@@ -224,7 +235,8 @@ fn refuse_collisions(outputs: &[Output], metadata: Option<&Path>) -> Result<(), 
     let mut add = |flag: &str, path: &Path| {
         let file = identity(path);
         if seen.contains(&file) {
-            return Err(Error::usage(format!("{flag}: {} is named twice", path.display())));
+            let name = if path == Path::new("-") { "standard output".into() } else { path.display().to_string() };
+            return Err(Error::usage(format!("{flag}: {name} is taken by another output")));
         }
         seen.push(file);
         Ok(())
@@ -251,9 +263,9 @@ fn identity(path: &Path) -> PathBuf {
 }
 
 const DEFAULT_BUDGET: Duration = Duration::from_secs(10);
-const DEFAULT_RATE: u64 = 2_000;
+const DEFAULT_RATE: f64 = 2_000.0;
 /// Datagrams a second to one address: what GoldSource servers put up with (`max_queries_sec`).
-const DEFAULT_HOST_RATE: u64 = 3;
+const DEFAULT_HOST_RATE: f64 = 3.0;
 const MOST_RETRIES: u32 = 100;
 const MOST_IN_FLIGHT: usize = 4_000_000;
 

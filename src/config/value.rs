@@ -21,21 +21,23 @@ pub(super) fn time(flag: &str, text: &str) -> Result<Duration, Error> {
     }
 }
 
+/// One in a quarter of an hour.
+const SLOWEST: f64 = 0.001;
 /// No query takes longer, and sums of such times never leave the range of the clock.
 const LONGEST_TIME: Duration = Duration::from_hours(24);
 
 /// How fast something may go.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Limit {
     /// As fast as possible.
     Max,
     /// So often in a second.
-    PerSecond(u64),
+    PerSecond(f64),
 }
 
 impl Limit {
     /// The number, if there is one.
-    pub(super) const fn per_second(self) -> Option<u64> {
+    pub(super) const fn per_second(self) -> Option<f64> {
         match self {
             Self::Max => None,
             Self::PerSecond(rate) => Some(rate),
@@ -55,9 +57,9 @@ pub(super) fn rate(flag: &str, text: &str) -> Result<Limit, Error> {
         _ => (text, 1.0),
     };
     let rate = number.parse::<f64>().map(|number| number * factor).ok();
-    match rate.filter(|rate| (1.0..=1e12).contains(rate)) {
-        Some(rate) => Ok(Limit::PerSecond(rate as u64)),
-        None => Err(Error::usage(format!("{flag}: {text:?} is not a rate: write 1 or more, as in 2000, 50k, or max"))),
+    match rate.filter(|rate| (SLOWEST..=1e12).contains(rate)) {
+        Some(rate) => Ok(Limit::PerSecond(rate)),
+        None => Err(Error::usage(format!("{flag}: {text:?} is not a rate: write it as 0.5, 2000, 50k, or max"))),
     }
 }
 
@@ -79,9 +81,10 @@ mod tests {
 
     #[test]
     fn rates_take_suffixes_and_max() {
-        assert_eq!(rate("--rate", "2000").unwrap(), Limit::PerSecond(2_000));
-        assert_eq!(rate("--rate", "50k").unwrap(), Limit::PerSecond(50_000));
-        assert_eq!(rate("--rate", "1.5M").unwrap(), Limit::PerSecond(1_500_000));
+        assert_eq!(rate("--rate", "2000").unwrap(), Limit::PerSecond(2_000.0));
+        assert_eq!(rate("--rate", "50k").unwrap(), Limit::PerSecond(50_000.0));
+        assert_eq!(rate("--rate", "1.5M").unwrap(), Limit::PerSecond(1_500_000.0));
+        assert_eq!(rate("--rate", "0.5").unwrap(), Limit::PerSecond(0.5));
         assert_eq!(rate("--rate", "MAX").unwrap(), Limit::Max);
         for bad in ["", "k", "0", "-5", "fast", "NaN", "inf", "1é"] {
             assert!(rate("--rate", bad).is_err(), "{bad}");

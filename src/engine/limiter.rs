@@ -8,12 +8,12 @@
 use std::time::{Duration, Instant};
 
 /// Limits on what leaves in a second.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Rate {
     /// Datagrams a second; `None` is as fast as possible.
-    pub packets: Option<u32>,
+    pub packets: Option<f64>,
     /// Bits a second, with IP and UDP headers; `None` is as fast as possible.
-    pub bits: Option<u64>,
+    pub bits: Option<f64>,
 }
 
 /// Holds datagrams back so that a [`Rate`] is kept.
@@ -28,8 +28,8 @@ impl Limiter {
     #[must_use]
     pub fn new(rate: Rate, now: Instant) -> Self {
         Self {
-            packets: rate.packets.map(|rate| Cells::new(u64::from(rate.max(1)), 1, now)),
-            bits: rate.bits.map(|rate| Cells::new(rate.max(1), TYPICAL_BITS, now)),
+            packets: rate.packets.map(|rate| Cells::new(rate, 1, now)),
+            bits: rate.bits.map(|rate| Cells::new(rate, TYPICAL_BITS, now)),
         }
     }
 
@@ -77,9 +77,10 @@ struct Cells {
 
 impl Cells {
     /// `rate` units a second, with datagrams of about `size` units.
-    fn new(rate: u64, size: u64, now: Instant) -> Self {
-        let unit = (SECOND / rate).max(1);
-        let datagram = unit.saturating_mul(size).min(SECOND);
+    fn new(rate: f64, size: u64, now: Instant) -> Self {
+        // A conversion from floating point saturates, whatever the rate.
+        let unit = (SECOND as f64 / rate).round().clamp(1.0, MOST_AHEAD as f64) as u64;
+        let datagram = unit.saturating_mul(size);
         let tolerance = TOLERANCE.min(datagram.saturating_mul(BATCH - 1)) as i64;
         let datagrams_in_time = (BATCH_TIME / datagram).min(BATCH);
         let batch = (datagram.saturating_mul(datagrams_in_time.saturating_sub(1))) as i64;
@@ -133,7 +134,7 @@ mod tests {
     fn run(rate: u32, gaps: impl IntoIterator<Item = u64>) -> Vec<Duration> {
         let begin = start();
         let mut now = begin;
-        let mut limiter = Limiter::new(Rate { packets: Some(rate), bits: None }, now);
+        let mut limiter = Limiter::new(Rate { packets: Some(f64::from(rate)), bits: None }, now);
         let mut left = Vec::new();
         for gap in gaps {
             now += Duration::from_micros(gap);
@@ -185,7 +186,7 @@ mod tests {
     #[test]
     fn bits_are_limited_with_their_headers() {
         let begin = start();
-        let mut limiter = Limiter::new(Rate { packets: None, bits: Some(1_000_000) }, begin);
+        let mut limiter = Limiter::new(Rate { packets: None, bits: Some(1e6) }, begin);
         let mut sent = 0;
         for ms in 0..1_000 {
             while limiter.is_ready(begin + Duration::from_millis(ms)) {
@@ -200,7 +201,7 @@ mod tests {
     fn the_next_batch_is_worth_a_sleep_at_a_moderate_rate_and_one_datagram_at_a_low_one() {
         let now = start();
         for (rate, datagrams) in [(10, 1), (2_000, 4), (10_000, 20)] {
-            let mut limiter = Limiter::new(Rate { packets: Some(rate), bits: None }, now);
+            let mut limiter = Limiter::new(Rate { packets: Some(f64::from(rate)), bits: None }, now);
             while limiter.is_ready(now) {
                 limiter.charge(25);
             }

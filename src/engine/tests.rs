@@ -89,7 +89,7 @@ fn duplicates_and_reordering_change_nothing_but_the_counters() {
 
 #[test]
 fn a_stall_of_three_seconds_makes_no_burst_and_no_time_outs() {
-    let rate = Rate { packets: Some(2_000), bits: None };
+    let rate = Rate { packets: Some(2_000.0), bits: None };
     let link = LinkSettings { delay: 50 * MS, ..LinkSettings::default() };
     let farm = FarmSettings { link, ..servers(5_000) };
     let mut scan = Simulation::new(Settings { rate, ..settings() }, a2s(), farm);
@@ -235,7 +235,7 @@ fn many_hosts_are_paced_each_for_itself() {
 
 #[test]
 fn stopping_lets_flights_finish_and_starts_no_new_ones() {
-    let rate = Rate { packets: Some(1_000), bits: None };
+    let rate = Rate { packets: Some(1_000.0), bits: None };
     let farm = FarmSettings { silent: Share::percent(20.0), link: lossy(0.0), ..servers(5_000) };
     let mut scan = Simulation::new(Settings { rate, ..settings() }, a2s(), farm);
     scan.run_until(1_000 * MS);

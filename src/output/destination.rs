@@ -1,6 +1,6 @@
 //! Where rows go: a file that takes its name when it is complete, or a stream.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -17,7 +17,7 @@ pub struct Destination {
 
 enum Kind {
     /// A regular file, written under another name.
-    File { file: File, partial: PathBuf, path: PathBuf },
+    File { file: File, partial: PathBuf, path: PathBuf, committed: bool },
     /// A device, a pipe or the like, written directly.
     Stream(Box<dyn Write + Send>),
 }
@@ -46,6 +46,11 @@ impl Destination {
         }
     }
 
+    /// Standard output for `-`, else a file.
+    pub fn named(path: &Path) -> Result<Self, OutputError> {
+        if path == Path::new("-") { Ok(Self::stdout()) } else { Self::file(path) }
+    }
+
     /// The file at `path`: a regular one is written as `FILE.partial` until [`Destination::commit`], so that an earlier
     /// file stays whole until there is a better one.
     pub fn file(path: &Path) -> Result<Self, OutputError> {
@@ -62,15 +67,15 @@ impl Destination {
             }
             found => {
                 // A link is followed, so that the file it names is replaced and not the link.
-                let path =
-                    if found.is_ok() { fs::canonicalize(path).map_err(failed("finding"))? } else { path.to_owned() };
+                let linked = found.is_ok() && path.is_symlink();
+                let path = if linked { fs::canonicalize(path).map_err(failed("finding"))? } else { path.to_owned() };
                 let partial = suffixed(&path, PARTIAL);
-                let file = File::create(&partial).map_err(|source| OutputError {
+                let file = create_alone(&partial).map_err(|source| OutputError {
                     operation: "creating",
                     name: partial.display().to_string(),
                     source,
                 })?;
-                Kind::File { file, partial, path }
+                Kind::File { file, partial, path, committed: false }
             }
         };
         Ok(Self { name, kind, written: 0, digest: Sha256::new() })
@@ -97,13 +102,14 @@ impl Destination {
 
     /// Gives a complete file its name.
     pub fn commit(&mut self) -> Result<(), OutputError> {
-        match &self.kind {
-            Kind::Stream(_) => Ok(()),
-            Kind::File { file, partial, path } => file
-                .sync_all()
-                .and_then(|()| fs::rename(partial, path))
-                .map_err(|source| OutputError { operation: "completing", name: self.name.clone(), source }),
-        }
+        let Kind::File { file, partial, path, committed } = &mut self.kind else { return Ok(()) };
+        file.sync_all().and_then(|()| fs::rename(partial, path)).map_err(|source| OutputError {
+            operation: "completing",
+            name: self.name.clone(),
+            source,
+        })?;
+        *committed = true;
+        Ok(())
     }
 
     /// SHA-256 of everything that was written, in hex.
@@ -112,29 +118,45 @@ impl Destination {
         format!("{:x}", self.digest.clone().finalize())
     }
 
-    /// What the user calls it.
-    #[must_use]
-    pub fn name(&self) -> &str {
-        &self.name
-    }
-
-    /// Where the rows are at the moment.
+    /// Where the rows are at the moment, for a message.
     #[must_use]
     pub fn place(&self) -> String {
-        match &self.kind {
-            Kind::Stream(_) => self.name.clone(),
-            Kind::File { partial, .. } => partial.display().to_string(),
-        }
+        self.path().map_or_else(|| self.name.clone(), |path| path.display().to_string())
     }
 
-    /// The path under which a complete file will stand; `None` for a stream.
+    /// The file in which the rows are at the moment; `None` for a stream.
     #[must_use]
     pub fn path(&self) -> Option<&Path> {
         match &self.kind {
             Kind::Stream(_) => None,
-            Kind::File { path, .. } => Some(path),
+            Kind::File { path, committed: true, .. } => Some(path),
+            Kind::File { partial, .. } => Some(partial),
         }
     }
+}
+
+impl Drop for Destination {
+    /// A file that nothing was written to is not left behind.
+    fn drop(&mut self) {
+        if let Kind::File { partial, committed: false, .. } = &self.kind
+            && self.written == 0
+        {
+            // If it cannot be removed, an empty file stays; there is nobody to tell.
+            let _ = fs::remove_file(partial);
+        }
+    }
+}
+
+/// Creates a file, or empties it, unless another process is writing it.
+fn create_alone(path: &Path) -> io::Result<File> {
+    let file = OpenOptions::new().write(true).create(true).truncate(false).open(path)?;
+    match file.try_lock() {
+        Err(TryLockError::WouldBlock) => return Err(io::Error::other("another run is writing it")),
+        // A file system without locks is no reason not to write.
+        Err(TryLockError::Error(_)) | Ok(()) => {}
+    }
+    file.set_len(0)?;
+    Ok(file)
 }
 
 /// `path` with `suffix` behind its whole name.
@@ -162,6 +184,18 @@ mod tests {
         destination.commit().unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), "new\n");
         assert!(!suffixed(&path, PARTIAL).exists());
+    }
+
+    #[test]
+    fn two_runs_do_not_write_one_file_and_an_empty_one_is_not_left() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("servers.csv");
+        let first = Destination::file(&path).unwrap();
+        let refused = Destination::file(&path).err().map(|error| error.to_string()).unwrap_or_default();
+        assert!(refused.ends_with("servers.csv.partial: another run is writing it"), "{refused}");
+        drop(first);
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+        assert!(Destination::file(&path).is_ok());
     }
 
     #[test]

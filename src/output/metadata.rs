@@ -1,6 +1,5 @@
 //! The metadata of a run: what was asked, what was granted, and the ledger, as JSON beside the rows.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -51,8 +50,8 @@ pub struct Metadata<I, S> {
 /// Settings as they were used; absent limits are `null`.
 #[derive(Debug, Serialize)]
 pub struct SettingsInForce {
-    packets_per_second: Option<u32>,
-    bits_per_second: Option<u64>,
+    packets_per_second: Option<f64>,
+    bits_per_second: Option<f64>,
     host_gap_ms: f64,
     timeout_ms: f64,
     target_timeout_ms: f64,
@@ -110,19 +109,17 @@ pub fn beside(path: &Path) -> PathBuf {
     suffixed(path, ".meta.json")
 }
 
-/// Writes `metadata` to the file at `path`, whole or not at all.
-pub fn write<I: Serialize, S: Serialize>(metadata: &Metadata<I, S>, path: &Path) -> Result<(), OutputError> {
+/// Writes `metadata` to `destination`, whole or not at all.
+pub fn write<I: Serialize, S: Serialize>(
+    metadata: &Metadata<I, S>,
+    destination: &mut Destination,
+) -> Result<(), OutputError> {
     let mut text = serde_json::to_string_pretty(metadata).map_err(|error| OutputError {
-        operation: "formatting",
-        name: path.display().to_string(),
+        operation: "formatting the metadata for",
+        name: destination.place(),
         source: error.into(),
     })?;
     text.push('\n');
-    let mut destination = Destination::file(path)?;
-    let written = destination.write(text.as_bytes()).and_then(|()| destination.commit());
-    if written.is_err() {
-        // What is left of it is of no use; the error that is reported is the first one.
-        let _ = fs::remove_file(destination.place());
-    }
-    written
+    destination.write(text.as_bytes())?;
+    destination.commit()
 }

@@ -1,5 +1,7 @@
 //! One output: a format, its lines that wait, and where they go.
 
+use std::io::ErrorKind;
+
 use super::{Destination, OutputError, RowFormat};
 use crate::record::ServerRecord;
 
@@ -10,19 +12,30 @@ pub struct Sink {
     buffer: Vec<u8>,
     waiting: u64,
     written: u64,
-    failed: bool,
+    state: State,
+}
+
+/// Whether an output takes rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum State {
+    /// It does.
+    Open,
+    /// Whoever read it has closed it: a pipe to a program that has seen enough.
+    Closed,
+    /// It failed.
+    Failed,
 }
 
 impl Sink {
     /// Rows in `format` to `destination`.
     #[must_use]
     pub fn new(format: Box<dyn RowFormat>, destination: Destination) -> Self {
-        Self { format, destination, buffer: Vec::new(), waiting: 0, written: 0, failed: false }
+        Self { format, destination, buffer: Vec::new(), waiting: 0, written: 0, state: State::Open }
     }
 
     /// Adds a row; writes when enough wait. After a failure it takes no more.
     pub fn row(&mut self, record: &ServerRecord) -> Result<(), OutputError> {
-        if self.failed {
+        if self.state != State::Open {
             return Ok(());
         }
         self.format.row(record);
@@ -30,15 +43,25 @@ impl Sink {
         if self.format.len() >= ENOUGH { self.flush() } else { Ok(()) }
     }
 
-    /// Writes the rows that wait.
+    /// Writes the rows that wait. A reader that has closed its end is no error.
     pub fn flush(&mut self) -> Result<(), OutputError> {
-        if self.failed || self.format.is_empty() {
+        if self.state != State::Open || self.format.is_empty() {
             return Ok(());
         }
         self.format.take(&mut self.buffer);
-        self.destination.write(&self.buffer).inspect_err(|_| self.failed = true)?;
+        if let Err(error) = self.destination.write(&self.buffer) {
+            let closed = error.source.kind() == ErrorKind::BrokenPipe;
+            self.state = if closed { State::Closed } else { State::Failed };
+            return if closed { Ok(()) } else { Err(error) };
+        }
         self.written += std::mem::take(&mut self.waiting);
         Ok(())
+    }
+
+    /// Whether it takes rows.
+    #[must_use]
+    pub fn state(&self) -> State {
+        self.state
     }
 
     /// Rows that are at the destination.

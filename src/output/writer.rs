@@ -4,12 +4,12 @@
 //! enough wait, and at least once a second. When an output fails, the run is told to stop; what still comes goes to the
 //! others.
 
-use std::io::ErrorKind;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use crossbeam_channel::{Receiver, Sender, select, tick};
 
+use super::sink::State;
 use super::{Assembler, OutputError, Sink};
 use crate::engine::Batch;
 use crate::ledger::{Latency, Rows};
@@ -25,7 +25,7 @@ pub struct Report {
     pub sinks: Vec<Sink>,
     /// The output that failed.
     pub error: Option<OutputError>,
-    /// A reader closed its end of the only output.
+    /// Every output's reader has closed its end.
     pub closed: bool,
 }
 
@@ -43,7 +43,6 @@ pub fn spawn(
         failed: Some(Box::new(failed)),
         record: ServerRecord::new(),
         made: 0,
-        closed_written: None,
         report: Report { rows: Rows::default(), latency: Latency::new(), sinks, error: None, closed: false },
     };
     thread::spawn(move || {
@@ -70,8 +69,6 @@ struct Writer {
     record: ServerRecord,
     /// Rows that were made, whether or not they could be written.
     made: u64,
-    /// Rows that the last output took before its reader closed it.
-    closed_written: Option<u64>,
     report: Report,
 }
 
@@ -94,24 +91,15 @@ impl Writer {
         self.record = record;
     }
 
-    /// Does `act` on every sink. When one fails the run ends, but what still comes is written to the others.
+    /// Does `act` on every sink. When one fails, or nobody reads the last one any more, the run ends; what still comes
+    /// is written to the others.
     fn each_sink(&mut self, mut act: impl FnMut(&mut Sink) -> Result<(), OutputError>) {
-        let mut index = 0;
-        while let Some(sink) = self.report.sinks.get_mut(index) {
-            match act(sink) {
-                Ok(()) => index += 1,
-                // Whoever read this output has seen enough; the others go on.
-                Err(error) if error.source.kind() == ErrorKind::BrokenPipe => {
-                    let closed = self.report.sinks.remove(index);
-                    self.closed_written = Some(closed.written());
-                }
-                Err(error) => {
-                    self.report.error.get_or_insert(error);
-                    index += 1;
-                }
+        for sink in &mut self.report.sinks {
+            if let Err(error) = act(sink) {
+                self.report.error.get_or_insert(error);
             }
         }
-        self.report.closed = self.report.sinks.is_empty();
+        self.report.closed = self.report.sinks.iter().all(|sink| sink.state() == State::Closed);
         if (self.report.error.is_some() || self.report.closed)
             && let Some(failed) = self.failed.take()
         {
@@ -121,10 +109,11 @@ impl Writer {
 
     fn finish(mut self) -> Report {
         self.each_sink(Sink::flush);
-        let written = self.report.sinks.iter().map(Sink::written).min();
-        let rows = &mut self.report.rows;
-        rows.written = written.or(self.closed_written).unwrap_or(0);
-        rows.unwritten = self.made - rows.withheld - rows.written;
+        let report = &mut self.report;
+        // A row counts as written when it is in every output whose reader wanted all of them.
+        let wanted = report.sinks.iter().filter(|sink| report.closed || sink.state() != State::Closed);
+        report.rows.written = wanted.map(Sink::written).min().unwrap_or(0);
+        report.rows.unwritten = self.made - report.rows.withheld - report.rows.written;
         self.report
     }
 }

@@ -36,7 +36,7 @@ fn a_stopped_scan_keeps_whole_rows_and_accounts_for_the_rest(signal: &str) {
     let place = |line: &str| line.starts_with(&format!("{rows} rows in ")) && line.ends_with("servers.csv.partial");
     assert!(run.stderr.lines().any(place), "not {rows}: {run}");
 
-    let metadata = folder.metadata("servers.csv");
+    let metadata = folder.metadata("servers.csv.partial");
     let ledger = &metadata["ledger"];
     let count = |group: &str, key: &str| ledger[group][key].as_u64().unwrap_or_else(|| panic!("{group}.{key}"));
     assert_eq!(metadata["stop"], format!("signal SIG{signal}"));
