@@ -12,7 +12,7 @@ pub(super) struct Summary<'a, I, S>(pub &'a Metadata<I, S>);
 
 impl<I: Serialize, S: Serialize> fmt::Display for Summary<'_, I, S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Metadata { ledger, seconds, rtt_ms, outputs, stop, .. } = self.0;
+        let Metadata { ledger, seconds, rtt_ms, outputs, stop, seed, .. } = self.0;
         let scheduled = ledger.targets.scheduled;
         let speed = scheduled as f64 / seconds.max(1e-6);
         write!(f, "asked {} in {seconds:.2} s ({speed:.0}/s)", count(scheduled, "target"))?;
@@ -20,10 +20,14 @@ impl<I: Serialize, S: Serialize> fmt::Display for Summary<'_, I, S> {
             write!(f, "{} {count} {status}", if i == 0 { ":" } else { "," })?;
         }
         targets(f, &ledger.input, scheduled)?;
+        write!(f, "; seed {seed}")?;
         datagrams(f, &ledger.datagrams)?;
         let quantiles = (rtt_ms.quantile_ms(0.5), rtt_ms.quantile_ms(0.9), rtt_ms.quantile_ms(0.99));
         if let (Some(p50), Some(p90), Some(p99)) = quantiles {
             write!(f, "\nround-trip time: median {p50:.1} ms, 90 % within {p90:.1} ms, 99 % within {p99:.1} ms")?;
+        }
+        if ledger.input.excluded_private > 0 {
+            write!(f, "\nprivate addresses from files are asked with --include-private")?;
         }
         for output in outputs {
             write!(f, "\n{} in {}", count(output.rows, "row"), output.name)?;
@@ -42,11 +46,7 @@ fn targets(f: &mut fmt::Formatter<'_>, input: &Input, scheduled: u64) -> fmt::Re
     if excluded_reserved + excluded_private + excluded_listed > 0 {
         write!(f, " ({excluded_reserved} reserved, {excluded_private} private, {excluded_listed} listed)")?;
     }
-    write!(f, " + {not_started} not started")?;
-    if *excluded_private > 0 {
-        write!(f, "\nprivate addresses from files are asked with --include-private")?;
-    }
-    Ok(())
+    write!(f, " + {not_started} not started")
 }
 
 fn datagrams(f: &mut fmt::Formatter<'_>, d: &Datagrams) -> fmt::Result {
