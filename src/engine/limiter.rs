@@ -162,7 +162,29 @@ mod tests {
             prop_assert!(busiest(&left, Duration::from_millis(100)) as f64 <= allowed + 1e-6);
         }
 
-        /// Against a naive twin that keeps every send and allows one when the bound over every past window holds.
+        /// Against a naive twin that keeps the arrival time as an absolute number of picoseconds.
+        #[test]
+        fn every_decision_is_that_of_the_plain_algorithm(
+            rate in 1_u32..2_000_000,
+            steps in prop::collection::vec((0_u64..20_000_000, any::<bool>()), 1..400)
+        ) {
+            let begin = start();
+            let mut limiter = Limiter::new(Rate { packets: Some(f64::from(rate)), bits: None }, begin);
+            let unit = (1e12 / f64::from(rate)).round() as i128;
+            let tolerance = (5_000_000_000_i128).min(63 * unit);
+            let (mut now, mut arrival) = (0_i128, 0_i128);
+            for (gap, takes) in steps {
+                now += i128::from(gap) * 1_000;
+                arrival = arrival.max(now - tolerance);
+                let ready = limiter.is_ready(begin + Duration::from_nanos((now / 1_000) as u64));
+                prop_assert_eq!(ready, arrival <= now);
+                if ready && takes {
+                    limiter.charge(25);
+                    arrival += unit;
+                }
+            }
+        }
+
         #[test]
         fn a_steady_loop_reaches_its_rate(
             rate in prop::sample::select(vec![100_u32, 1_000, 2_000, 10_000, 50_000]), gap in 100_u64..1_500
