@@ -11,7 +11,7 @@ use criterion::{Criterion, Throughput};
 use fragscan::output::RowFormat;
 use fragscan::output::csv::Csv;
 use fragscan::output::ndjson::Ndjson;
-use fragscan::record::{COLUMNS, Flags, Letter, Query, QueryStatus, ServerRecord, Status, Value};
+use fragscan::record::{COLUMNS, Flags, Letter, Query, QueryStatus, ServerRecord, Status, Value, all_columns};
 
 fn main() {
     let mut criterion = Criterion::default()
@@ -21,8 +21,8 @@ fn main() {
         .configure_from_args();
     let full = full_record();
     let silent = ServerRecord { attempts: 3, sent: 3, ..ServerRecord::new() };
-    rows(&mut criterion, "csv row", Csv::new(), &[("full", &full), ("timeout", &silent)]);
-    rows(&mut criterion, "ndjson row", Ndjson::new(), &[("full", &full), ("timeout", &silent)]);
+    rows(&mut criterion, "csv row", Csv::new(&all_columns()), &[("full", &full), ("timeout", &silent)]);
+    rows(&mut criterion, "ndjson row", Ndjson::new(&all_columns()), &[("full", &full), ("timeout", &silent)]);
     criterion.final_summary();
 }
 

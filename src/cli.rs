@@ -122,6 +122,14 @@ pub struct ScanArgs {
     #[arg(short, long, value_name = "FORMAT", help_heading = "Output")]
     pub format: Option<String>,
 
+    /// Write only these columns, in this order, as in address,name,players [default: all]
+    #[arg(long, value_name = "COLUMNS", value_delimiter = ',', help_heading = "Output")]
+    pub fields: Vec<String>,
+
+    /// Write only rows for which all conditions hold, as in 'status=ok,partial,players>0,name~(?i)surf'; may be repeated
+    #[arg(long = "where", value_name = "CONDITIONS", help_heading = "Output")]
+    pub condition: Vec<String>,
+
     /// Write the run's metadata to FILE too [always: OUTPUT.meta.json beside each output file]
     #[arg(long, value_name = "FILE", help_heading = "Output", alias = "metadata-file")]
     pub metadata: Option<PathBuf>,

@@ -1,6 +1,7 @@
 //! `fragscan scan`: ask many servers, write one row for each, and account for all of them.
 
 use std::env;
+use std::mem;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -19,29 +20,30 @@ use crate::net::batch::Portable;
 use crate::net::driver::{Driver, Handover, Outcome, Stop, read_clocks};
 use crate::output::metadata::{self, Metadata, OutputDigest, SettingsInForce, rfc3339};
 use crate::output::writer::{self, Report};
-use crate::output::{Assembler, Destination, Epoch, OutputError, Sink};
-use crate::record::Status;
+use crate::output::{Assembler, Destination, Epoch, Filter, OutputError, Sink};
+use crate::record::{Column, Status};
 use crate::target::{Order, Reason, Tally};
 
 /// Scans what was typed.
 pub(super) fn run(args: ScanArgs) -> Result<ExitCode, Error> {
     let (instant, unix_us) = read_clocks();
     let epoch = Epoch { instant, unix_us };
-    let config = config::scan(args, unix_us.unsigned_abs())?;
+    let mut config = config::scan(args, unix_us.unsigned_abs())?;
     complain(&config);
     let farm = config.farm.map(start_farm).transpose()?;
-    let sinks = config.outputs.iter().map(open).collect::<Result<Vec<_>, _>>()?;
+    let sinks = config.outputs.iter().map(|output| open(output, &config.columns)).collect::<Result<Vec<_>, _>>()?;
     let about = About::new(&config, epoch)?;
+    let filter = mem::take(&mut config.filter);
     let prepared = config.prepare(farm.as_ref().map(Serving::farm))?;
     let in_force = SettingsInForce::new(&prepared.settings, IO);
     let tally = prepared.tally;
-    let (outcome, report) = scan(prepared, sinks, epoch)?;
+    let (outcome, report) = scan(prepared, filter, sinks, epoch)?;
     drop(farm);
     about.finish(tally, in_force, outcome, report)
 }
 
 /// Runs the loop on this thread and the writer on another, until both are done.
-fn scan(prepared: Prepared, sinks: Vec<Sink>, epoch: Epoch) -> Result<(Outcome, Report), Error> {
+fn scan(prepared: Prepared, filter: Filter, sinks: Vec<Sink>, epoch: Epoch) -> Result<(Outcome, Report), Error> {
     let Prepared { targets, settings, plans, origins, .. } = prepared;
     let (ipv4, ipv6) = (targets.has_ipv4(), targets.has_ipv6());
     let engine = Engine::new(settings, plans.clone(), Box::new(targets), epoch.instant);
@@ -50,7 +52,7 @@ fn scan(prepared: Prepared, sinks: Vec<Sink>, epoch: Epoch) -> Result<(Outcome, 
     let driver = Driver::new(engine, ipv4, ipv6, Box::new(Portable::new()), Handover { batches, returned })?;
     let halt = driver.halt();
     let assembler = Assembler { plans, origins, settings, epoch };
-    let writer = writer::spawn(assembler, sinks, to_write, to_return, move || halt.stop());
+    let writer = writer::spawn(assembler, filter, sinks, to_write, to_return, move || halt.stop());
     // The driver closes the channel when it returns, whether well or not, and the writer ends when that is empty.
     let outcome = driver.run();
     let report = writer.join().map_err(|_| Error::Bug("the writer thread panicked"))?;
@@ -169,9 +171,9 @@ fn start_farm(settings: FarmSettings) -> Result<Serving, Error> {
     Ok(serve::start(settings, Some(FARM_PORT)).or_else(|_| serve::start(settings, None))?)
 }
 
-fn open(output: &Output) -> Result<Sink, OutputError> {
+fn open(output: &Output, columns: &[&'static Column]) -> Result<Sink, OutputError> {
     let destination = Destination::named(output.path.as_deref().unwrap_or(Path::new("-")))?;
-    Ok(Sink::new(output.format.writer(), destination))
+    Ok(Sink::new(output.format.writer(columns), destination))
 }
 
 fn digest(sink: &Sink) -> OutputDigest {

@@ -11,10 +11,10 @@ use crate::cli::ScanArgs;
 use crate::engine::{Plan, Rate, Settings};
 use crate::error::Error;
 use crate::farm::{Farm, FarmSettings};
-use crate::output::Format;
 use crate::output::metadata::beside;
+use crate::output::{Filter, Format};
 use crate::protocol;
-use crate::record::{Query, QuerySet};
+use crate::record::{self, Column, Query, QuerySet};
 use crate::rng::AddressHasher;
 use crate::target::{Order, Origin, Ports, Tally, TargetSet};
 
@@ -24,6 +24,10 @@ pub struct ScanConfig {
     pub farm: Option<FarmSettings>,
     /// Where rows go.
     pub outputs: Vec<Output>,
+    /// Columns that are written.
+    pub columns: Vec<&'static Column>,
+    /// Rows that are written.
+    pub filter: Filter,
     /// Where metadata goes, besides the files next to the outputs.
     pub metadata: Option<PathBuf>,
     /// No summary.
@@ -97,6 +101,8 @@ pub fn scan(args: ScanArgs, random: u64) -> Result<ScanConfig, Error> {
     Ok(ScanConfig {
         farm: inputs.farm,
         outputs,
+        columns: columns(&args.fields)?,
+        filter: filter(&args.condition)?,
         metadata: args.metadata,
         quiet: args.quiet,
         complaints: std::mem::take(&mut inputs.complaints),
@@ -227,6 +233,25 @@ fn outputs(paths: &[PathBuf], format: Option<&str>) -> Result<Vec<Output>, Error
         outputs.push(output);
     }
     Ok(outputs)
+}
+
+fn columns(names: &[String]) -> Result<Vec<&'static Column>, Error> {
+    if names.is_empty() {
+        return Ok(record::all_columns());
+    }
+    let find = |name: &String| {
+        record::column(name.trim())
+            .ok_or_else(|| Error::usage(format!("--fields: there is no column {name:?}; `fragscan fields` lists them")))
+    };
+    names.iter().map(find).collect()
+}
+
+fn filter(conditions: &[String]) -> Result<Filter, Error> {
+    let mut filter = Filter::default();
+    for text in conditions {
+        filter.add(text).map_err(|reason| Error::usage(format!("--where: {reason}")))?;
+    }
+    Ok(filter)
 }
 
 /// No file may be written twice: neither rows over rows nor metadata over rows.

@@ -3,10 +3,11 @@
 use csv::{Terminator, Writer, WriterBuilder};
 
 use super::{RowFormat, value};
-use crate::record::{COLUMNS, ServerRecord};
+use crate::record::{Column, ServerRecord};
 
 /// Writes CSV into memory.
 pub struct Csv {
+    columns: Vec<&'static Column>,
     writer: Writer<Vec<u8>>,
     cell: Vec<u8>,
     /// Bytes that were added, about: the writer does not count quotes.
@@ -14,24 +15,18 @@ pub struct Csv {
 }
 
 impl Csv {
-    /// The header and no row.
+    /// The header of `columns` and no row.
     #[must_use]
-    pub fn new() -> Self {
+    pub fn new(columns: &[&'static Column]) -> Self {
         let mut writer = new_writer(Vec::new());
-        writer.write_record(COLUMNS.iter().map(|column| column.name)).expect(IN_MEMORY);
-        Self { writer, cell: Vec::new(), length: 1 }
-    }
-}
-
-impl Default for Csv {
-    fn default() -> Self {
-        Self::new()
+        writer.write_record(columns.iter().map(|column| column.name)).expect(IN_MEMORY);
+        Self { columns: columns.to_vec(), writer, cell: Vec::new(), length: 1 }
     }
 }
 
 impl RowFormat for Csv {
     fn row(&mut self, record: &ServerRecord) {
-        for column in COLUMNS {
+        for column in &self.columns {
             self.cell.clear();
             value::put(&(column.value)(record), &mut self.cell);
             self.writer.write_field(&self.cell).expect(IN_MEMORY);
@@ -66,12 +61,13 @@ const CAPACITY: usize = 64 << 10;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::record::{COLUMNS, all_columns};
 
     #[test]
     fn rows_are_read_back_by_a_csv_reader_whatever_the_names() {
         let names: [&[u8]; 7] =
             [b"plain", b"quote \" comma , semicolon ;", b"line\r\nbreak", b"nul\0", b"\xFFlatin\xE9", b"", b" space "];
-        let mut csv = Csv::new();
+        let mut csv = Csv::new(&all_columns());
         for name in names {
             let mut record = ServerRecord::new();
             record.flags |= record.name.set(name);
@@ -99,7 +95,7 @@ mod tests {
 
     #[test]
     fn the_header_comes_once_and_taking_leaves_nothing() {
-        let mut csv = Csv::new();
+        let mut csv = Csv::new(&all_columns());
         let mut all = Vec::new();
         for _ in 0..3 {
             assert_eq!(csv.is_empty(), !all.is_empty(), "the header waits from the start");

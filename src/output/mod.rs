@@ -3,11 +3,12 @@
 use std::path::Path;
 use std::str::FromStr;
 
-use crate::record::ServerRecord;
+use crate::record::{Column, ServerRecord};
 
 mod assemble;
 pub mod csv;
 mod destination;
+mod filter;
 pub mod metadata;
 pub mod ndjson;
 mod sink;
@@ -16,6 +17,7 @@ pub mod writer;
 
 pub use assemble::{Assembler, Epoch};
 pub use destination::{Destination, OutputError};
+pub use filter::{Filter, FilterError};
 pub use sink::Sink;
 
 /// Turns records into lines.
@@ -51,12 +53,12 @@ impl Format {
         path.extension()?.to_str()?.parse().ok()
     }
 
-    /// Something that writes it.
+    /// Something that writes `columns` in it.
     #[must_use]
-    pub fn writer(self) -> Box<dyn RowFormat> {
+    pub fn writer(self, columns: &[&'static Column]) -> Box<dyn RowFormat> {
         match self {
-            Self::Csv => Box::new(csv::Csv::new()),
-            Self::Ndjson => Box::new(ndjson::Ndjson::new()),
+            Self::Csv => Box::new(csv::Csv::new(columns)),
+            Self::Ndjson => Box::new(ndjson::Ndjson::new(columns)),
         }
     }
 }

@@ -7,25 +7,26 @@ use std::fmt::Write;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use super::{RowFormat, value};
-use crate::record::{COLUMNS, ServerRecord, Value};
+use crate::record::{Column, ServerRecord, Value};
 
 /// Writes NDJSON into memory.
-#[derive(Default)]
 pub struct Ndjson {
+    columns: Vec<&'static Column>,
     lines: Vec<u8>,
 }
 
 impl Ndjson {
-    /// Nothing written yet.
+    /// Objects with `columns` as their keys, and none written yet.
     #[must_use]
-    pub fn new() -> Self {
-        Self::default()
+    pub fn new(columns: &[&'static Column]) -> Self {
+        Self { columns: columns.to_vec(), lines: Vec::new() }
     }
 }
 
 impl RowFormat for Ndjson {
     fn row(&mut self, record: &ServerRecord) {
-        serde_json::to_writer(&mut self.lines, &Object(record)).expect("memory does not fail");
+        serde_json::to_writer(&mut self.lines, &Object { record, columns: &self.columns })
+            .expect("memory does not fail");
         self.lines.push(b'\n');
     }
 
@@ -40,13 +41,16 @@ impl RowFormat for Ndjson {
 }
 
 /// A record as a JSON object.
-struct Object<'a>(&'a ServerRecord);
+struct Object<'a> {
+    record: &'a ServerRecord,
+    columns: &'a [&'static Column],
+}
 
 impl Serialize for Object<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
-        for column in COLUMNS {
-            let value = (column.value)(self.0);
+        for column in self.columns {
+            let value = (column.value)(self.record);
             map.serialize_entry(column.name, &Scalar(&value))?;
             if let Value::Text(text) = value
                 && let Some(original) = text.original()
@@ -90,10 +94,10 @@ fn hex(bytes: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::Flags;
+    use crate::record::{COLUMNS, Flags, all_columns};
 
     fn object(record: &ServerRecord) -> serde_json::Map<String, serde_json::Value> {
-        let mut ndjson = Ndjson::new();
+        let mut ndjson = Ndjson::new(&all_columns());
         ndjson.row(record);
         let mut bytes = Vec::new();
         ndjson.take(&mut bytes);

@@ -10,7 +10,7 @@ use std::time::Duration;
 use crossbeam_channel::{Receiver, Sender, select, tick};
 
 use super::sink::State;
-use super::{Assembler, OutputError, Sink};
+use super::{Assembler, Filter, OutputError, Sink};
 use crate::engine::Batch;
 use crate::ledger::{Latency, Rows};
 use crate::record::ServerRecord;
@@ -29,10 +29,11 @@ pub struct Report {
     pub closed: bool,
 }
 
-/// Starts the thread. It ends when the channel of `batches` is closed; `failed` is called once when an output fails.
+/// Starts the thread: rows for which `filter` holds go to `sinks`. It ends when the channel of `batches` is closed; `failed` is called once when an output fails.
 #[must_use]
 pub fn spawn(
     assembler: Assembler,
+    filter: Filter,
     sinks: Vec<Sink>,
     batches: Receiver<Batch>,
     returned: Sender<Batch>,
@@ -40,6 +41,7 @@ pub fn spawn(
 ) -> JoinHandle<Report> {
     let mut writer = Writer {
         assembler,
+        filter,
         failed: Some(Box::new(failed)),
         record: ServerRecord::new(),
         made: 0,
@@ -65,6 +67,7 @@ pub fn spawn(
 
 struct Writer {
     assembler: Assembler,
+    filter: Filter,
     failed: Option<Box<dyn FnOnce() + Send>>,
     record: ServerRecord,
     /// Rows that were made, whether or not they could be written.
@@ -86,7 +89,11 @@ impl Writer {
                 self.report.latency.record(us);
             }
             self.made += 1;
-            self.each_sink(|sink| sink.row(&record));
+            if self.filter.holds(&record) {
+                self.each_sink(|sink| sink.row(&record));
+            } else {
+                self.report.rows.withheld += 1;
+            }
         }
         self.record = record;
     }

@@ -7,6 +7,7 @@ use std::net::{IpAddr, SocketAddr};
 use super::{Flags, Letter, Query, ServerRecord, Text};
 
 /// One column of the CSV, one scalar key of the NDJSON.
+#[derive(Debug)]
 pub struct Column {
     /// Name of the column and the key.
     pub name: &'static str,
@@ -97,9 +98,9 @@ pub static COLUMNS: &[Column] = &[
     text("players_status", "how the players query ended", |r| query(r, Query::Players)),
     text("rules_status", "how the rules query ended", |r| query(r, Query::Rules)),
     text("ping_status", "how the ping query ended", |r| query(r, Query::Ping)),
-    column("sent_at", Kind::Timestamp, "UTC", "when the first datagram left", |r| Value::Timestamp(r.sent_at_us)),
-    column("rtt_ms", Kind::Decimal, "ms", "round-trip time of the first answer", |r| micros(r.rtt_us)),
-    column("ping_ms", Kind::Decimal, "ms", "round-trip time of the ping query", |r| micros(r.ping_us)),
+    new("sent_at", Kind::Timestamp, "UTC", "when the first datagram left", |r| Value::Timestamp(r.sent_at_us)),
+    new("rtt_ms", Kind::Decimal, "ms", "round-trip time of the first answer", |r| micros(r.rtt_us)),
+    new("ping_ms", Kind::Decimal, "ms", "round-trip time of the ping query", |r| micros(r.ping_us)),
     integer("attempts", "tries", "one, and one more for each retry", |r| Value::Integer(r.attempts.into())),
     integer("sent", "datagrams", "datagrams sent to the target", |r| Value::Integer(r.sent.into())),
     integer("received", "datagrams", "datagrams of the target that were used", |r| Value::Integer(r.received.into())),
@@ -110,7 +111,7 @@ pub static COLUMNS: &[Column] = &[
     text("game_key", "key of the game in the games table", |r| word(r.game_key)),
     text("folder", "game directory", |r| Value::Text(&r.folder)),
     integer("app_id", "", "Steam application id", |r| number(r.app_id)),
-    column("game_id", Kind::Id, "", "Steam game id, 64 bits", |r| id(r.game_id)),
+    new("game_id", Kind::Id, "", "Steam game id, 64 bits", |r| id(r.game_id)),
     integer("players", "players", "players as reported", |r| number(r.players)),
     integer("max_players", "players", "slots as reported", |r| number(r.max_players)),
     integer("bots", "players", "bots as reported", |r| number(r.bots)),
@@ -124,7 +125,7 @@ pub static COLUMNS: &[Column] = &[
     integer("protocol_version", "", "protocol version that the server names", |r| number(r.protocol_version)),
     text("version", "version of the game", |r| Value::Text(&r.version)),
     integer("game_port", "", "port for players", |r| number(r.game_port)),
-    column("steam_id", Kind::Id, "", "Steam id of the server, 64 bits", |r| id(r.steam_id)),
+    new("steam_id", Kind::Id, "", "Steam id of the server, 64 bits", |r| id(r.steam_id)),
     integer("spectator_port", "", "port for spectators", |r| number(r.spectator_port)),
     text("spectator_name", "name of the spectator server", |r| Value::Text(&r.spectator_name)),
     text("keywords", "keywords (tags) as sent", |r| Value::Text(&r.keywords)),
@@ -135,22 +136,34 @@ pub static COLUMNS: &[Column] = &[
     text("error", "what the server or the system said when it failed", |r| Value::Text(&r.error)),
 ];
 
+/// Every column, for outputs that write them all.
+#[must_use]
+pub fn all_columns() -> Vec<&'static Column> {
+    COLUMNS.iter().collect()
+}
+
+/// The column called `name`.
+#[must_use]
+pub fn column(name: &str) -> Option<&'static Column> {
+    COLUMNS.iter().find(|column| column.name == name)
+}
+
 type Read = fn(&ServerRecord) -> Value<'_>;
 
-const fn column(name: &'static str, kind: Kind, unit: &'static str, meaning: &'static str, value: Read) -> Column {
+const fn new(name: &'static str, kind: Kind, unit: &'static str, meaning: &'static str, value: Read) -> Column {
     Column { name, kind, unit, meaning, value }
 }
 
 const fn text(name: &'static str, meaning: &'static str, value: Read) -> Column {
-    column(name, Kind::Text, "", meaning, value)
+    new(name, Kind::Text, "", meaning, value)
 }
 
 const fn integer(name: &'static str, unit: &'static str, meaning: &'static str, value: Read) -> Column {
-    column(name, Kind::Integer, unit, meaning, value)
+    new(name, Kind::Integer, unit, meaning, value)
 }
 
 const fn boolean(name: &'static str, meaning: &'static str, value: Read) -> Column {
-    column(name, Kind::Boolean, "", meaning, value)
+    new(name, Kind::Boolean, "", meaning, value)
 }
 
 fn word(value: Option<&str>) -> Value<'_> {

@@ -11,7 +11,7 @@ mod flags;
 mod status;
 mod text;
 
-pub use columns::{COLUMNS, Column, Kind, Value};
+pub use columns::{COLUMNS, Column, Kind, Value, all_columns, column};
 pub use flags::Flags;
 pub use status::{Query, QuerySet, QueryStatus, Status};
 pub use text::Text;
