@@ -1,6 +1,7 @@
 //! The command line as clap sees it: text to [`Args`]. What the text means is decided in [`config`](crate::config).
 #![allow(
     rustdoc::broken_intra_doc_links,
+    clippy::doc_markdown,
     reason = "the comments are help texts, where brackets mean that a part is optional"
 )]
 
@@ -26,7 +27,7 @@ pub struct Args {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Ask many servers and write one row for each
-    Scan(ScanArgs),
+    Scan(Box<ScanArgs>),
     /// Run simulated servers on loopback, until Ctrl-C
     Farm(FarmArgs),
     /// Print the columns of the output: name, type, unit, meaning
@@ -114,11 +115,12 @@ pub struct ScanArgs {
     #[arg(long, value_name = "N", default_value_t = 10_000, help_heading = "Pace")]
     pub window: usize,
 
-    /// Write rows to FILE, in the format of its extension; may be repeated [default: CSV to standard output]
+    /// Write rows to FILE, in the format of its extension; may be repeated [default: to standard output, as a table on a
+    /// terminal and else as CSV]
     #[arg(short, long, value_name = "FILE", help_heading = "Output", alias = "output-file")]
     pub output: Vec<PathBuf>,
 
-    /// Format of outputs without a known extension: csv or ndjson
+    /// Format of outputs without a known extension: table, csv or ndjson
     #[arg(short, long, value_name = "FORMAT", help_heading = "Output")]
     pub format: Option<String>,
 
@@ -133,6 +135,10 @@ pub struct ScanArgs {
     /// Write the run's metadata to FILE too [always: OUTPUT.meta.json beside each output file]
     #[arg(long, value_name = "FILE", help_heading = "Output", alias = "metadata-file")]
     pub metadata: Option<PathBuf>,
+
+    /// Colours in tables: auto, always or never [auto: on a terminal, unless NO_COLOR is set]
+    #[arg(long, value_name = "WHEN", default_value = "auto", help_heading = "Output")]
+    pub color: String,
 
     /// Print no summary
     #[arg(short, long, help_heading = "Output")]

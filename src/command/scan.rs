@@ -1,6 +1,7 @@
 //! `fragscan scan`: ask many servers, write one row for each, and account for all of them.
 
 use std::env;
+use std::io::{self, IsTerminal};
 use std::mem;
 use std::path::Path;
 use std::process::ExitCode;
@@ -10,7 +11,7 @@ use crossbeam_channel::bounded;
 use super::say;
 use super::summary::Summary;
 use crate::cli::ScanArgs;
-use crate::config::{self, Output, Prepared, ScanConfig};
+use crate::config::{self, Colour, Output, Prepared, ScanConfig};
 use crate::engine::Engine;
 use crate::error::{Error, STOPPED};
 use crate::farm::FarmSettings;
@@ -19,9 +20,10 @@ use crate::ledger::{Input, Ledger};
 use crate::net::batch::Portable;
 use crate::net::driver::{Driver, Handover, Outcome, Stop, read_clocks};
 use crate::output::metadata::{self, Metadata, OutputDigest, SettingsInForce, rfc3339};
+use crate::output::table::Look;
 use crate::output::writer::{self, Report};
 use crate::output::{Assembler, Destination, Epoch, Filter, OutputError, Sink};
-use crate::record::{Column, Status};
+use crate::record::Status;
 use crate::target::{Order, Reason, Tally};
 
 /// Scans what was typed.
@@ -31,7 +33,7 @@ pub(super) fn run(args: ScanArgs) -> Result<ExitCode, Error> {
     let mut config = config::scan(args, unix_us.unsigned_abs())?;
     complain(&config);
     let farm = config.farm.map(start_farm).transpose()?;
-    let sinks = config.outputs.iter().map(|output| open(output, &config.columns)).collect::<Result<Vec<_>, _>>()?;
+    let sinks = config.outputs.iter().map(|output| open(output, &config)).collect::<Result<Vec<_>, _>>()?;
     let about = About::new(&config, epoch)?;
     let filter = mem::take(&mut config.filter);
     let prepared = config.prepare(farm.as_ref().map(Serving::farm))?;
@@ -171,9 +173,22 @@ fn start_farm(settings: FarmSettings) -> Result<Serving, Error> {
     Ok(serve::start(settings, Some(FARM_PORT)).or_else(|_| serve::start(settings, None))?)
 }
 
-fn open(output: &Output, columns: &[&'static Column]) -> Result<Sink, OutputError> {
+fn open(output: &Output, config: &ScanConfig) -> Result<Sink, OutputError> {
     let destination = Destination::named(output.path.as_deref().unwrap_or(Path::new("-")))?;
-    Ok(Sink::new(output.format.writer(columns), destination))
+    let look = look(config.colour, output.path.is_none());
+    Ok(Sink::new(output.format.writer(config.columns.as_deref(), look), destination))
+}
+
+/// How tables look: as wide as the terminal, where there is one.
+fn look(colour: Colour, to_stdout: bool) -> Look {
+    let terminal = to_stdout && io::stdout().is_terminal();
+    let size = terminal_size::terminal_size().filter(|_| terminal);
+    let colour = match colour {
+        Colour::Always => true,
+        Colour::Never => false,
+        Colour::Auto => terminal && env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()),
+    };
+    Look { width: size.map_or(USUAL_WIDTH, |(width, _)| width.0.into()), colour }
 }
 
 fn digest(sink: &Sink) -> OutputDigest {
@@ -201,6 +216,8 @@ fn what_is_safe(sinks: &[Sink]) -> String {
     all.join(", ")
 }
 
+/// Width of a table that is not for a terminal.
+const USUAL_WIDTH: usize = 120;
 const IO: &str = "portable";
 const FARM_PORT: u16 = 27_015;
 /// Batches on their way to the writer: with 64 KiB each, enough for a disk that pauses, and bounded.

@@ -7,4 +7,4 @@ mod value;
 
 pub use farm::{FarmConfig, farm};
 pub use input::InputDigest;
-pub use scan::{Output, Prepared, ScanConfig, scan};
+pub use scan::{Colour, Output, Prepared, ScanConfig, scan};

@@ -1,7 +1,9 @@
 //! The arguments of `fragscan scan`, checked, with every input read.
 
 use std::fs;
+use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -24,8 +26,10 @@ pub struct ScanConfig {
     pub farm: Option<FarmSettings>,
     /// Where rows go.
     pub outputs: Vec<Output>,
-    /// Columns that are written.
-    pub columns: Vec<&'static Column>,
+    /// Columns that are written, if some were chosen.
+    pub columns: Option<Vec<&'static Column>>,
+    /// Whether tables have colours.
+    pub colour: Colour,
     /// Rows that are written.
     pub filter: Filter,
     /// Where metadata goes, besides the files next to the outputs.
@@ -45,6 +49,30 @@ pub struct ScanConfig {
     strict: bool,
     inputs: Inputs,
     limits: Limits,
+}
+
+/// Whether tables have colours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Colour {
+    /// On a terminal.
+    Auto,
+    /// Everywhere.
+    Always,
+    /// Nowhere.
+    Never,
+}
+
+impl FromStr for Colour {
+    type Err = String;
+
+    fn from_str(word: &str) -> Result<Self, String> {
+        match word {
+            "auto" => Ok(Self::Auto),
+            "always" => Ok(Self::Always),
+            "never" => Ok(Self::Never),
+            _ => Err(format!("{word:?} is no time for colours: write auto, always or never")),
+        }
+    }
 }
 
 /// One output.
@@ -102,6 +130,7 @@ pub fn scan(args: ScanArgs, random: u64) -> Result<ScanConfig, Error> {
         farm: inputs.farm,
         outputs,
         columns: columns(&args.fields)?,
+        colour: value::parse("--color", &args.color)?,
         filter: filter(&args.condition)?,
         metadata: args.metadata,
         quiet: args.quiet,
@@ -215,12 +244,13 @@ fn outputs(paths: &[PathBuf], format: Option<&str>) -> Result<Vec<Output>, Error
         None => None,
         Some(word) => Some(
             word.parse::<Format>()
-                .map_err(|()| Error::usage(format!("--format: {word:?} is no format: write csv or ndjson")))?,
+                .map_err(|()| Error::usage(format!("--format: {word:?} is no format: write table, csv or ndjson")))?,
         ),
     };
     let to_stdout = Output { path: None, format: typed.unwrap_or(Format::Csv) };
     if paths.is_empty() {
-        return Ok(vec![to_stdout]);
+        let usual = if io::stdout().is_terminal() { Format::Table } else { Format::Csv };
+        return Ok(vec![Output { path: None, format: typed.unwrap_or(usual) }]);
     }
     let mut outputs: Vec<Output> = Vec::new();
     for path in paths {
@@ -235,15 +265,15 @@ fn outputs(paths: &[PathBuf], format: Option<&str>) -> Result<Vec<Output>, Error
     Ok(outputs)
 }
 
-fn columns(names: &[String]) -> Result<Vec<&'static Column>, Error> {
+fn columns(names: &[String]) -> Result<Option<Vec<&'static Column>>, Error> {
     if names.is_empty() {
-        return Ok(record::all_columns());
+        return Ok(None);
     }
     let find = |name: &String| {
         record::column(name.trim())
             .ok_or_else(|| Error::usage(format!("--fields: there is no column {name:?}; `fragscan fields` lists them")))
     };
-    names.iter().map(find).collect()
+    names.iter().map(find).collect::<Result<_, _>>().map(Some)
 }
 
 fn filter(conditions: &[String]) -> Result<Filter, Error> {

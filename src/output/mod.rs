@@ -3,7 +3,8 @@
 use std::path::Path;
 use std::str::FromStr;
 
-use crate::record::{Column, ServerRecord};
+use self::table::Look;
+use crate::record::{Column, ServerRecord, all_columns};
 
 mod assemble;
 pub mod csv;
@@ -12,6 +13,7 @@ mod filter;
 pub mod metadata;
 pub mod ndjson;
 mod sink;
+pub mod table;
 mod value;
 pub mod writer;
 
@@ -44,21 +46,26 @@ pub enum Format {
     Csv,
     /// One JSON object a line.
     Ndjson,
+    /// Columns for a person.
+    Table,
 }
 
 impl Format {
     /// The format that a file's extension names.
     #[must_use]
     pub fn of_path(path: &Path) -> Option<Self> {
-        path.extension()?.to_str()?.parse().ok()
+        let format = path.extension()?.to_str()?.parse().ok()?;
+        (format != Self::Table).then_some(format)
     }
 
-    /// Something that writes `columns` in it.
+    /// Something that writes in it: the columns that were chosen, or those that are usual. A table has this `look`.
     #[must_use]
-    pub fn writer(self, columns: &[&'static Column]) -> Box<dyn RowFormat> {
+    pub fn writer(self, chosen: Option<&[&'static Column]>, look: Look) -> Box<dyn RowFormat> {
+        let columns = || chosen.map_or_else(all_columns, <[_]>::to_vec);
         match self {
-            Self::Csv => Box::new(csv::Csv::new(columns)),
-            Self::Ndjson => Box::new(ndjson::Ndjson::new(columns)),
+            Self::Csv => Box::new(csv::Csv::new(&columns())),
+            Self::Ndjson => Box::new(ndjson::Ndjson::new(&columns())),
+            Self::Table => Box::new(table::Table::new(chosen, look)),
         }
     }
 }
@@ -70,6 +77,7 @@ impl FromStr for Format {
         match word.to_ascii_lowercase().as_str() {
             "csv" => Ok(Self::Csv),
             "ndjson" | "jsonl" => Ok(Self::Ndjson),
+            "table" => Ok(Self::Table),
             _ => Err(()),
         }
     }
