@@ -2,7 +2,8 @@
 #![allow(
     rustdoc::broken_intra_doc_links,
     clippy::doc_markdown,
-    reason = "the comments are help texts, where brackets mean that a part is optional"
+    clippy::large_enum_variant,
+    reason = "the comments are help texts, where brackets mean that a part is optional; arguments are parsed once"
 )]
 
 use std::path::PathBuf;
@@ -27,7 +28,7 @@ pub struct Args {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Ask many servers and write one row for each
-    Scan(Box<ScanArgs>),
+    Scan(ScanArgs),
     /// Run simulated servers on loopback, until Ctrl-C
     Farm(FarmArgs),
     /// Print the columns of the output: name, type, unit, meaning

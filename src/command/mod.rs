@@ -20,7 +20,7 @@ pub fn say(line: &dyn fmt::Display) {
 /// Does what was typed.
 pub fn run(args: Args) -> Result<ExitCode, Error> {
     match args.command {
-        Command::Scan(args) => scan::run(*args),
+        Command::Scan(args) => scan::run(args),
         Command::Farm(args) => farm::run(args),
         Command::Fields => fields::run(),
     }
