@@ -33,6 +33,12 @@ pub enum Command {
     Farm(FarmArgs),
     /// Print the columns of the output: name, type, unit, meaning
     Fields,
+    /// Print the protocols: name, default port, what they are
+    Protocols,
+    /// Print the completion script of a shell
+    Completions(CompletionsArgs),
+    /// Print the man page
+    Man,
 }
 
 /// `fragscan scan`.
@@ -200,6 +206,13 @@ pub struct FarmArgs {
     /// Write the servers' addresses to FILE, one a line (`-` is standard output)
     #[arg(long, value_name = "FILE")]
     pub list: Option<PathBuf>,
+}
+
+/// `fragscan completions`.
+#[derive(Debug, ClapArgs)]
+pub struct CompletionsArgs {
+    /// The shell
+    pub shell: clap_complete::Shell,
 }
 
 const EXAMPLES: &str = "\

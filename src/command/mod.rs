@@ -1,14 +1,17 @@
 //! The subcommands, one file each.
 
 use std::fmt;
-use std::io::{self, Write};
+use std::io::{self, ErrorKind, Write};
 use std::process::ExitCode;
 
 use crate::cli::{Args, Command};
 use crate::error::Error;
+use crate::output::OutputError;
 
 mod farm;
 mod fields;
+mod manual;
+mod protocols;
 mod scan;
 mod summary;
 
@@ -17,11 +20,25 @@ pub fn say(line: &dyn fmt::Display) {
     let _ = writeln!(io::stderr(), "{line}");
 }
 
+/// Prints to standard output. A reader that has seen enough is no error.
+fn print(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<ExitCode, Error> {
+    let mut out = io::stdout().lock();
+    match write(&mut out).and_then(|()| out.flush()) {
+        Err(source) if source.kind() != ErrorKind::BrokenPipe => {
+            Err(OutputError { operation: "writing to", name: "standard output".into(), source }.into())
+        }
+        _ => Ok(ExitCode::SUCCESS),
+    }
+}
+
 /// Does what was typed.
 pub fn run(args: Args) -> Result<ExitCode, Error> {
     match args.command {
         Command::Scan(args) => scan::run(args),
         Command::Farm(args) => farm::run(args),
         Command::Fields => fields::run(),
+        Command::Protocols => protocols::run(),
+        Command::Completions(args) => manual::completions(&args),
+        Command::Man => manual::man(),
     }
 }

@@ -1,0 +1,22 @@
+//! `fragscan protocols`: what can be spoken.
+
+use std::process::ExitCode;
+
+use super::print;
+use crate::error::Error;
+use crate::protocol;
+
+/// Prints name, default port, other names and summary of each protocol.
+pub(super) fn run() -> Result<ExitCode, Error> {
+    print(|out| {
+        for protocol in protocol::all() {
+            let spec = protocol.spec();
+            let aliases = spec.aliases.join(", ");
+            writeln!(out, "{:10}  port {:5}  {}", spec.name, spec.default_port, spec.summary)?;
+            if !aliases.is_empty() {
+                writeln!(out, "{:10}  also called {aliases}", "")?;
+            }
+        }
+        Ok(())
+    })
+}
