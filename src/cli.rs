@@ -32,7 +32,7 @@ pub enum Command {
     /// Run simulated servers on loopback, until Ctrl-C
     Farm(FarmArgs),
     /// Print the columns of the output: name, type, unit, meaning
-    Fields,
+    Fields(FieldsArgs),
     /// Print the protocols: name, default port, what they are
     Protocols,
     /// Print the completion script of a shell
@@ -206,6 +206,14 @@ pub struct FarmArgs {
     /// Write the servers' addresses to FILE, one a line (`-` is standard output)
     #[arg(long, value_name = "FILE")]
     pub list: Option<PathBuf>,
+}
+
+/// `fragscan fields`.
+#[derive(Debug, ClapArgs)]
+pub struct FieldsArgs {
+    /// Print a typed reader of the output instead: duckdb (SQL), pandas (Python) or frictionless (JSON)
+    #[arg(short, long, value_name = "FORMAT")]
+    pub format: Option<String>,
 }
 
 /// `fragscan completions`.

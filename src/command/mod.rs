@@ -36,7 +36,7 @@ pub fn run(args: Args) -> Result<ExitCode, Error> {
     match args.command {
         Command::Scan(args) => scan::run(args),
         Command::Farm(args) => farm::run(args),
-        Command::Fields => fields::run(),
+        Command::Fields(args) => fields::run(&args),
         Command::Protocols => protocols::run(),
         Command::Completions(args) => manual::completions(&args),
         Command::Man => manual::man(),

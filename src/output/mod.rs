@@ -12,6 +12,7 @@ mod destination;
 mod filter;
 pub mod metadata;
 pub mod ndjson;
+mod readers;
 mod sink;
 pub mod table;
 mod value;
@@ -20,6 +21,7 @@ pub mod writer;
 pub use assemble::{Assembler, Epoch};
 pub use destination::{Destination, OutputError};
 pub use filter::{Filter, FilterError};
+pub use readers::ReaderFormat;
 pub use sink::Sink;
 
 /// Turns records into lines.

@@ -1,0 +1,154 @@
+//! Typed readers of our outputs for other programs, made from the table of columns.
+//!
+//! A reader that guesses types from the first rows turns 64-bit ids into rounded numbers, and fails when the 30,000th
+//! version is the first that is no number. These name every type.
+
+use std::str::FromStr;
+
+use serde_json::{Value, json};
+
+use crate::record::{COLUMNS, Column, Kind, SCHEMA};
+
+/// A program that can read our outputs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReaderFormat {
+    /// SQL for DuckDB.
+    DuckDb,
+    /// Python for pandas.
+    Pandas,
+    /// A Table Schema of the Frictionless Data project, as JSON.
+    Frictionless,
+}
+
+impl FromStr for ReaderFormat {
+    type Err = ();
+
+    fn from_str(word: &str) -> Result<Self, ()> {
+        match word {
+            "duckdb" => Ok(Self::DuckDb),
+            "pandas" => Ok(Self::Pandas),
+            "frictionless" => Ok(Self::Frictionless),
+            _ => Err(()),
+        }
+    }
+}
+
+impl ReaderFormat {
+    /// The text of the reader.
+    #[must_use]
+    pub fn text(self) -> String {
+        match self {
+            Self::DuckDb => duckdb(),
+            Self::Pandas => pandas(),
+            Self::Frictionless => frictionless(),
+        }
+    }
+}
+
+fn duckdb() -> String {
+    let kind = |column: &Column| match column.kind {
+        Kind::Text => "VARCHAR",
+        Kind::Integer => "BIGINT",
+        Kind::Decimal => "DOUBLE",
+        Kind::Boolean => "BOOLEAN",
+        Kind::Timestamp => "TIMESTAMPTZ",
+        Kind::Id => "UBIGINT",
+    };
+    let columns = |column: &Column| format!("    '{}': '{}'", column.name, kind(column));
+    let hex = |column: &&Column| (column.kind == Kind::Text).then(|| format!("    '{}_hex': 'VARCHAR'", column.name));
+    let scalar: Vec<_> = COLUMNS.iter().map(columns).collect();
+    let all: Vec<_> = scalar.iter().cloned().chain(COLUMNS.iter().filter_map(|column| hex(&column))).collect();
+    format!(
+        "-- {HINT}\n\
+         CREATE OR REPLACE MACRO fragscan_csv(file) AS TABLE SELECT * FROM read_csv(file, header = true, nullstr = '',\n  \
+         delim = ',', quote = '\"', escape = '\"', columns = {{\n{}\n  }});\n\
+         -- {HINT_NDJSON}\n\
+         CREATE OR REPLACE MACRO fragscan_ndjson(file) AS TABLE SELECT * FROM read_json(file,\n  \
+         format = 'newline_delimited', columns = {{\n{}\n  }});\n\
+         -- SELECT name, players FROM fragscan_csv('servers.csv') WHERE status = 'ok' ORDER BY players DESC;\n",
+        scalar.join(",\n"),
+        all.join(",\n"),
+    )
+}
+
+fn pandas() -> String {
+    let kind = |column: &Column| match column.kind {
+        Kind::Text => Some("string"),
+        Kind::Integer => Some("Int64"),
+        Kind::Decimal => Some("Float64"),
+        Kind::Boolean => Some("boolean"),
+        Kind::Id => Some("UInt64"),
+        Kind::Timestamp => None,
+    };
+    let types: Vec<_> = COLUMNS.iter().filter_map(|c| Some(format!("    \"{}\": \"{}\",", c.name, kind(c)?))).collect();
+    let times: Vec<_> =
+        COLUMNS.iter().filter(|c| c.kind == Kind::Timestamp).map(|c| format!("\"{}\"", c.name)).collect();
+    format!(
+        "# {HINT}\n\
+         import json\n\n\
+         import pandas\n\n\
+         TYPES = {{\n{}\n}}\n\
+         TIMES = [{}]\n\n\n\
+         def read_csv(file):\n    \
+         return pandas.read_csv(file, dtype=TYPES, parse_dates=TIMES, keep_default_na=False, na_values=[\"\"])\n\n\n\
+         # {HINT_NDJSON}\n\
+         def read_ndjson(file):\n    \
+         with open(file, encoding=\"utf-8\") as lines:\n        \
+         rows = [json.loads(line) for line in lines]\n    \
+         keys = dict.fromkeys(key for row in rows for key in row)\n    \
+         return pandas.DataFrame({{key: _column(key, [row.get(key) for row in rows]) for key in keys}})\n\n\n\
+         def _column(key, values):\n    \
+         if key in TIMES:\n        \
+         return pandas.to_datetime(values, utc=True)\n    \
+         kind = TYPES.get(key, \"string\")\n    \
+         # A 64-bit id is text in NDJSON, and must not pass through floating point.\n    \
+         if kind == \"UInt64\":\n        \
+         values = [None if value is None else int(value) for value in values]\n    \
+         return pandas.array(values, dtype=kind)\n",
+        types.join("\n"),
+        times.join(", "),
+    )
+}
+
+fn frictionless() -> String {
+    let field = |column: &Column| -> Value {
+        let (kind, format) = match column.kind {
+            Kind::Text => ("string", None),
+            Kind::Integer | Kind::Id => ("integer", None),
+            Kind::Decimal => ("number", None),
+            Kind::Boolean => ("boolean", None),
+            Kind::Timestamp => ("datetime", Some("%Y-%m-%dT%H:%M:%S.%fZ")),
+        };
+        let mut field = json!({ "name": column.name, "type": kind, "description": column.meaning });
+        if let Some(format) = format {
+            field["format"] = format.into();
+        }
+        if !column.unit.is_empty() {
+            field["unit"] = column.unit.into();
+        }
+        field
+    };
+    let fields: Vec<_> = COLUMNS.iter().map(field).collect();
+    let schema =
+        json!({ "version": SCHEMA, "missingValues": [""], "primaryKey": ["address", "protocol"], "fields": fields });
+    format!("{schema:#}\n")
+}
+
+const HINT: &str = "Reads CSV written by fragscan with every column";
+const HINT_NDJSON: &str = "Reads NDJSON; a key that ends in _hex has the bytes of a text that is not exactly them";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_reader_names_every_column() {
+        for format in [ReaderFormat::DuckDb, ReaderFormat::Pandas, ReaderFormat::Frictionless] {
+            let text = format.text();
+            for column in COLUMNS {
+                let quoted = [format!("'{}'", column.name), format!("\"{}\"", column.name)];
+                assert!(quoted.iter().any(|name| text.contains(name)), "{format:?} lacks {}", column.name);
+            }
+        }
+    }
+}
