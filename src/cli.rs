@@ -29,6 +29,8 @@ pub struct Args {
 pub enum Command {
     /// Ask many servers and write one row for each
     Scan(ScanArgs),
+    /// Ask one server, or a few, and print everything they say
+    Query(QueryArgs),
     /// Run simulated servers on loopback, until Ctrl-C
     Farm(FarmArgs),
     /// Print the columns of the output: name, type, unit, meaning
@@ -152,6 +154,43 @@ pub struct ScanArgs {
     pub quiet: bool,
 }
 
+impl Default for ScanArgs {
+    /// What clap fills in when nothing is typed.
+    fn default() -> Self {
+        #[derive(Parser)]
+        struct Nothing {
+            #[command(flatten)]
+            scan: ScanArgs,
+        }
+        Nothing::parse_from(["fragscan"]).scan
+    }
+}
+
+/// `fragscan query`.
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "Exit code 1 if a server did not answer.")]
+pub struct QueryArgs {
+    /// Whom to ask: [PROTOCOL://]ADDRESS[:PORT]
+    #[arg(value_name = "ADDRESS", required = true)]
+    pub addresses: Vec<String>,
+
+    /// Protocol of addresses that name none
+    #[arg(long, value_name = "NAME", default_value = "a2s")]
+    pub protocol: String,
+
+    /// Wait for the answer to a first try; doubles with each retry, up to 8 s
+    #[arg(long, value_name = "TIME", default_value = "1s")]
+    pub timeout: String,
+
+    /// Further tries of each step after silence
+    #[arg(long, value_name = "N", default_value_t = 2)]
+    pub retries: u32,
+
+    /// text for a person, or json: one object on one line
+    #[arg(short, long, value_name = "FORMAT", default_value = "text")]
+    pub format: String,
+}
+
 /// `fragscan farm`.
 #[derive(Debug, ClapArgs)]
 pub struct FarmArgs {
@@ -227,6 +266,7 @@ const EXAMPLES: &str = "\
 Examples:
   fragscan scan farm:10000 -o servers.csv           ten thousand simulated servers on this machine
   fragscan scan -i servers.txt -o servers.csv       every address in a file
+  fragscan query 192.0.2.10:27015                   one server, everything it says
   fragscan fields                                   what the columns mean
 
 Exit codes: 0 done, 2 usage, 3 stopped early, 4 output could not be written, 1 anything else";

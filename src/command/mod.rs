@@ -12,7 +12,10 @@ mod farm;
 mod fields;
 mod manual;
 mod protocols;
+mod query;
+
 mod scan;
+mod session;
 mod summary;
 
 /// Prints a line for the user on standard error. Nobody has to be there to read it.
@@ -35,6 +38,7 @@ fn print(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<ExitCod
 pub fn run(args: Args) -> Result<ExitCode, Error> {
     match args.command {
         Command::Scan(args) => scan::run(args),
+        Command::Query(args) => query::run(args),
         Command::Farm(args) => farm::run(args),
         Command::Fields(args) => fields::run(&args),
         Command::Protocols => protocols::run(),

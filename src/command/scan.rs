@@ -6,23 +6,19 @@ use std::mem;
 use std::path::Path;
 use std::process::ExitCode;
 
-use crossbeam_channel::bounded;
-
-use super::say;
 use super::summary::Summary;
+use super::{say, session};
 use crate::cli::ScanArgs;
-use crate::config::{self, Colour, Output, Prepared, ScanConfig};
-use crate::engine::Engine;
+use crate::config::{self, Colour, Output, ScanConfig};
 use crate::error::{Error, STOPPED};
 use crate::farm::FarmSettings;
 use crate::farm::serve::{self, Serving};
 use crate::ledger::{Input, Ledger};
-use crate::net::batch::Portable;
-use crate::net::driver::{Driver, Handover, Outcome, Stop, read_clocks};
+use crate::net::driver::{Outcome, Stop, read_clocks};
 use crate::output::metadata::{self, Metadata, OutputDigest, SettingsInForce, rfc3339};
 use crate::output::table::Look;
-use crate::output::writer::{self, Report};
-use crate::output::{Assembler, Destination, Epoch, Filter, OutputError, Sink};
+use crate::output::writer::Report;
+use crate::output::{Destination, Epoch, OutputError, Sink};
 use crate::record::Status;
 use crate::target::{Order, Reason, Tally};
 
@@ -39,26 +35,9 @@ pub(super) fn run(args: ScanArgs) -> Result<ExitCode, Error> {
     let prepared = config.prepare(farm.as_ref().map(Serving::farm))?;
     let in_force = SettingsInForce::new(&prepared.settings, IO);
     let tally = prepared.tally;
-    let (outcome, report) = scan(prepared, filter, sinks, epoch)?;
+    let (outcome, report) = session::run(prepared, filter, sinks, epoch)?;
     drop(farm);
     about.finish(tally, in_force, outcome, report)
-}
-
-/// Runs the loop on this thread and the writer on another, until both are done.
-fn scan(prepared: Prepared, filter: Filter, sinks: Vec<Sink>, epoch: Epoch) -> Result<(Outcome, Report), Error> {
-    let Prepared { targets, settings, plans, origins, .. } = prepared;
-    let (ipv4, ipv6) = (targets.has_ipv4(), targets.has_ipv6());
-    let engine = Engine::new(settings, plans.clone(), Box::new(targets), epoch.instant);
-    let (batches, to_write) = bounded(BATCHES);
-    let (to_return, returned) = bounded(BATCHES);
-    let driver = Driver::new(engine, ipv4, ipv6, Box::new(Portable::new()), Handover { batches, returned })?;
-    let halt = driver.halt();
-    let assembler = Assembler { plans, origins, settings, epoch };
-    let writer = writer::spawn(assembler, filter, sinks, to_write, to_return, move || halt.stop());
-    // The driver closes the channel when it returns, whether well or not, and the writer ends when that is empty.
-    let outcome = driver.run();
-    let report = writer.join().map_err(|_| Error::Bug("the writer thread panicked"))?;
-    Ok((outcome?, report))
 }
 
 /// What is known about a run before it starts, for the account at its end.
@@ -220,5 +199,3 @@ fn what_is_safe(sinks: &[Sink]) -> String {
 const USUAL_WIDTH: usize = 120;
 const IO: &str = "portable";
 const FARM_PORT: u16 = 27_015;
-/// Batches on their way to the writer: with 64 KiB each, enough for a disk that pauses, and bounded.
-const BATCHES: usize = 64;

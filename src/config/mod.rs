@@ -2,9 +2,11 @@
 
 mod farm;
 mod input;
+mod query;
 mod scan;
 mod value;
 
 pub use farm::{FarmConfig, farm};
 pub use input::InputDigest;
+pub use query::{QueryFormat, query};
 pub use scan::{Colour, Output, Prepared, ScanConfig, scan};

@@ -7,6 +7,7 @@ use self::table::Look;
 use crate::record::{Column, ServerRecord, all_columns};
 
 mod assemble;
+pub mod card;
 pub mod csv;
 mod destination;
 mod filter;

@@ -162,11 +162,10 @@ fn plain(column: &Column, record: &ServerRecord) -> String {
 
 /// As much of `text` as fits into `width` cells, made harmless, and the cells that it takes.
 fn cut(text: &str, width: usize) -> (String, usize) {
-    let shown = |c| if is_harmless(c) { c } else { char::REPLACEMENT_CHARACTER };
     let cells = |c: char| c.width().unwrap_or(0);
     let whole: usize = text.chars().map(|c| cells(shown(c))).sum();
     if whole <= width {
-        return (text.chars().map(shown).collect(), whole);
+        return (harmless(text), whole);
     }
     let mut kept = String::new();
     let mut used = 0;
@@ -180,6 +179,16 @@ fn cut(text: &str, width: usize) -> (String, usize) {
     }
     kept.push('…');
     (kept, used + 1)
+}
+
+/// `text` with everything that is not harmless on a terminal replaced.
+#[must_use]
+pub fn harmless(text: &str) -> String {
+    text.chars().map(shown).collect()
+}
+
+fn shown(c: char) -> char {
+    if is_harmless(c) { c } else { char::REPLACEMENT_CHARACTER }
 }
 
 /// False for what could control the terminal or mislead the reader: controls, marks of direction, invisible separators.

@@ -1,0 +1,35 @@
+//! `fragscan query`: one server, or a few, for a person to read.
+
+use std::process::ExitCode;
+
+use super::{say, session};
+use crate::cli::QueryArgs;
+use crate::config::{self, QueryFormat};
+use crate::error::Error;
+use crate::net::driver::read_clocks;
+use crate::output::{Destination, Epoch, Filter, Format, RowFormat, Sink, card::Card, table::Look};
+use crate::record::Status;
+
+/// Asks the servers and prints everything they said; exit code 1 if one did not answer.
+pub(super) fn run(args: QueryArgs) -> Result<ExitCode, Error> {
+    let (instant, unix_us) = read_clocks();
+    let epoch = Epoch { instant, unix_us };
+    let (config, format) = config::query(args, unix_us.unsigned_abs())?;
+    let prepared = config.prepare(None)?;
+    let left_out = prepared.tally.invalid + prepared.tally.excluded.total();
+    if left_out > 0 {
+        say(&format_args!("{left_out} of these addresses are special-purpose and not asked"));
+    }
+    let writer: Box<dyn RowFormat> = match format {
+        QueryFormat::Card => Box::new(Card::default()),
+        QueryFormat::Json => Format::Ndjson.writer(None, Look { width: 0, colour: false }),
+    };
+    let sinks = vec![Sink::new(writer, Destination::stdout())];
+    let (outcome, report) = session::run(prepared, Filter::default(), sinks, epoch)?;
+    if let Some(error) = report.error {
+        return Err(error.into());
+    }
+    let asked = outcome.snapshot.targets.scheduled;
+    let answered = report.rows.status.of(Status::Ok) + report.rows.status.of(Status::Partial);
+    Ok(if answered == asked && asked > 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}

@@ -1,0 +1,36 @@
+//! A scan as two threads: the loop on this one, the writer on another.
+
+use crossbeam_channel::bounded;
+
+use crate::config::Prepared;
+use crate::engine::Engine;
+use crate::error::Error;
+use crate::net::batch::Portable;
+use crate::net::driver::{Driver, Handover, Outcome};
+use crate::output::writer::{self, Report};
+use crate::output::{Assembler, Epoch, Filter, Sink};
+
+/// Runs until every target has ended and its row is written.
+pub(super) fn run(
+    prepared: Prepared,
+    filter: Filter,
+    sinks: Vec<Sink>,
+    epoch: Epoch,
+) -> Result<(Outcome, Report), Error> {
+    let Prepared { targets, settings, plans, origins, .. } = prepared;
+    let (ipv4, ipv6) = (targets.has_ipv4(), targets.has_ipv6());
+    let engine = Engine::new(settings, plans.clone(), Box::new(targets), epoch.instant);
+    let (batches, to_write) = bounded(BATCHES);
+    let (to_return, returned) = bounded(BATCHES);
+    let driver = Driver::new(engine, ipv4, ipv6, Box::new(Portable::new()), Handover { batches, returned })?;
+    let halt = driver.halt();
+    let assembler = Assembler { plans, origins, settings, epoch };
+    let writer = writer::spawn(assembler, filter, sinks, to_write, to_return, move || halt.stop());
+    // The driver closes the channel when it returns, whether well or not, and the writer ends when that is empty.
+    let outcome = driver.run();
+    let report = writer.join().map_err(|_| Error::Bug("the writer thread panicked"))?;
+    Ok((outcome?, report))
+}
+
+/// Batches on their way to the writer: with 64 KiB each, enough for a disk that pauses, and bounded.
+const BATCHES: usize = 64;

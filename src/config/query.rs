@@ -1,0 +1,32 @@
+//! The arguments of `fragscan query`.
+
+use super::scan::ScanConfig;
+use crate::cli::{QueryArgs, ScanArgs};
+use crate::error::Error;
+
+/// How `fragscan query` prints a server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum QueryFormat {
+    /// A line for each thing that is known.
+    Card,
+    /// One JSON object on one line.
+    Json,
+}
+
+/// Reads the arguments of `fragscan query`: a scan of what was typed, without its files.
+pub fn query(args: QueryArgs, random: u64) -> Result<(ScanConfig, QueryFormat), Error> {
+    let format = match args.format.as_str() {
+        "text" => QueryFormat::Card,
+        "json" => QueryFormat::Json,
+        other => return Err(Error::usage(format!("--format: {other:?} is no format: write text or json"))),
+    };
+    let scan = ScanArgs {
+        targets: args.addresses,
+        protocol: args.protocol,
+        timeout: args.timeout,
+        retries: args.retries,
+        order: "input".into(),
+        ..ScanArgs::default()
+    };
+    Ok((super::scan(scan, random)?, format))
+}

@@ -1,0 +1,71 @@
+//! One server for a person to read: everything that is known about it, a line each.
+
+use super::{RowFormat, value};
+use crate::output::table::harmless;
+use crate::record::{COLUMNS, ServerRecord, Value};
+
+/// Writes cards into memory.
+#[derive(Default)]
+pub struct Card {
+    text: Vec<u8>,
+    began: bool,
+}
+
+impl RowFormat for Card {
+    fn row(&mut self, record: &ServerRecord) {
+        if std::mem::replace(&mut self.began, true) {
+            self.text.push(b'\n');
+        }
+        let width = COLUMNS.iter().map(|column| column.name.len()).max().unwrap_or(0);
+        let mut cell = Vec::new();
+        for column in COLUMNS {
+            let value = (column.value)(record);
+            cell.clear();
+            value::put(&value, &mut cell);
+            // What is absent is left out, and so are the queries that were not asked.
+            if cell.is_empty() || matches!(value, Value::Word("none")) {
+                continue;
+            }
+            let text = harmless(&String::from_utf8_lossy(&cell));
+            let unit = if column.unit == "ms" { " ms" } else { "" };
+            self.text.extend_from_slice(format!("{:width$}  {text}{unit}\n", column.name).as_bytes());
+        }
+    }
+
+    fn len(&self) -> usize {
+        self.text.len()
+    }
+
+    fn take(&mut self, buffer: &mut Vec<u8>) {
+        buffer.clear();
+        std::mem::swap(buffer, &mut self.text);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::{Query, QueryStatus, Status};
+
+    #[test]
+    fn what_is_known_is_shown_and_what_is_not_is_left_out() {
+        let mut record = ServerRecord::new();
+        record.address = "192.0.2.1:27015".parse().unwrap();
+        record.status = Status::Ok;
+        record.set_query(Query::Info, QueryStatus::Ok);
+        record.rtt_us = Some(12_345);
+        record.flags |= record.name.set("a\u{9B}31m\x1Bb".as_bytes());
+        let mut card = Card::default();
+        card.row(&record);
+        card.row(&record);
+        let mut bytes = Vec::new();
+        card.take(&mut bytes);
+        let text = String::from_utf8(bytes).unwrap();
+        let cards: Vec<_> = text.split("\n\n").collect();
+        assert_eq!(cards.len(), 2);
+        assert!(text.contains("rtt_ms            12.345 ms\n"), "{text}");
+        assert!(text.contains("name              a\u{FFFD}31m\u{241B}b\n"), "{text}");
+        assert!(text.contains("info_status       ok\n"), "{text}");
+        assert!(!text.contains("players_status") && !text.contains("map"), "{text}");
+    }
+}
