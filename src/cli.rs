@@ -48,7 +48,7 @@ pub enum Command {
 #[command(after_help = SCAN_EXAMPLES)]
 pub struct ScanArgs {
     /// Whom to ask: [PROTOCOL://]HOST[:PORT[-PORT][,PORT…]]; HOST is an IPv4 or [IPv6] address, a range a-b or a CIDR
-    /// block; farm:N is N simulated servers
+    /// block; farm:N is N simulated servers, farm:N?loss=5%&silent=10% worse ones
     #[arg(value_name = "TARGET")]
     pub targets: Vec<String>,
 
@@ -75,7 +75,7 @@ pub struct ScanArgs {
         help_heading = "Targets",
         visible_alias = "blocklist-file",
         alias = "excludefile",
-        short_alias = 'b'
+        visible_short_alias = 'b'
     )]
     pub exclude_file: Vec<PathBuf>,
 
@@ -96,7 +96,7 @@ pub struct ScanArgs {
     pub strict: bool,
 
     /// Most datagrams a second, as in 2000, 50k or max [default: 2000; max if every target is on loopback]
-    #[arg(short, long, value_name = "RATE", help_heading = "Pace")]
+    #[arg(short, long, value_name = "RATE", help_heading = "Pace", alias = "max-rate")]
     pub rate: Option<String>,
 
     /// Most bits a second with IP and UDP headers, as in 5M or max [default: max]

@@ -252,7 +252,7 @@ const LONGEST_US: u64 = 60_000_000;
 const DIGITS: u8 = 3;
 /// Quantiles in the metadata, in milliseconds.
 const QUANTILES: &[(&str, f64)] =
-    &[("min", 0.0), ("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p99.9", 0.999), ("max", 1.0)];
+    &[("min", 0.0), ("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p999", 0.999), ("max", 1.0)];
 
 #[cfg(test)]
 mod tests {

@@ -1,6 +1,7 @@
 //! `fragscan scan`: ask many servers, write one row for each, and account for all of them.
 
 use std::env;
+use std::fs;
 use std::io::{self, IsTerminal};
 use std::mem;
 use std::path::Path;
@@ -18,7 +19,7 @@ use crate::net::driver::{Outcome, Stop, read_clocks};
 use crate::output::metadata::{self, Metadata, OutputDigest, SettingsInForce, rfc3339};
 use crate::output::table::Look;
 use crate::output::writer::Report;
-use crate::output::{Destination, Epoch, OutputError, Sink};
+use crate::output::{Destination, Epoch, OutputError, Sink, partial};
 use crate::record::Status;
 use crate::target::{Order, Reason, Tally};
 
@@ -35,6 +36,10 @@ pub(super) fn run(args: ScanArgs) -> Result<ExitCode, Error> {
     let prepared = config.prepare(farm.as_ref().map(Serving::farm))?;
     let in_force = SettingsInForce::new(&prepared.settings, IO);
     let tally = prepared.tally;
+    let unaskable = tally.invalid - about.bad_lines;
+    if unaskable > 0 {
+        say(&config::why_unaskable(unaskable));
+    }
     let (outcome, report) = session::run(prepared, filter, sinks, epoch)?;
     drop(farm);
     about.finish(tally, in_force, outcome, report)
@@ -48,6 +53,7 @@ struct About {
     order: &'static str,
     digests: Vec<config::InputDigest>,
     metadata: Option<Destination>,
+    bad_lines: u64,
     quiet: bool,
 }
 
@@ -60,6 +66,7 @@ impl About {
             order: if config.order == Order::Input { "input" } else { "shuffled" },
             digests: config.digests.clone(),
             metadata: config.metadata.as_deref().map(Destination::named).transpose()?,
+            bad_lines: config.bad_lines,
             quiet: config.quiet,
         })
     }
@@ -104,6 +111,9 @@ impl About {
             .map(|path| Destination::file(&path))
             .chain(self.metadata.map(Ok))
             .try_for_each(|destination| metadata::write(&metadata, &mut destination?));
+        if complete {
+            report.sinks.iter().filter_map(|sink| sink.destination().path()).for_each(remove_leftovers);
+        }
         if !self.quiet {
             say(&Summary(&metadata));
         }
@@ -118,6 +128,12 @@ impl About {
         written?;
         Ok(if early.is_some() && !report.closed { ExitCode::from(STOPPED) } else { ExitCode::SUCCESS })
     }
+}
+
+/// Metadata of an earlier run that stopped describes rows that are no more.
+fn remove_leftovers(path: &Path) {
+    // It is usually not there.
+    let _ = fs::remove_file(metadata::beside(&partial(path)));
 }
 
 fn ledger(tally: Tally, outcome: &Outcome, report: &Report) -> Ledger {

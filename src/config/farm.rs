@@ -95,6 +95,6 @@ mod tests {
         let message = |parameters| farm_target(9, parameters).unwrap_err().to_string();
         assert_eq!(message("loss=much"), "farm:9?loss: \"much\" is not a share: write it as 10%");
         assert!(message("lag=1").starts_with("farm:9?lag: farms have no such setting"), "{}", message("lag=1"));
-        assert!(message("silent=60&refused=60").ends_with("are more than 100% together"));
+        assert!(message("silent=60%&refused=60%").ends_with("are more than 100% together"));
     }
 }

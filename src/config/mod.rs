@@ -9,4 +9,4 @@ mod value;
 pub use farm::{FarmConfig, farm};
 pub use input::InputDigest;
 pub use query::{QueryFormat, query};
-pub use scan::{Colour, Output, Prepared, ScanConfig, scan};
+pub use scan::{Colour, Output, Prepared, ScanConfig, scan, why_unaskable};

@@ -13,12 +13,12 @@ use crate::cli::ScanArgs;
 use crate::engine::{Plan, Rate, Settings};
 use crate::error::Error;
 use crate::farm::{Farm, FarmSettings};
-use crate::output::metadata::beside;
 use crate::output::{Filter, Format};
+use crate::output::{metadata::beside, partial};
 use crate::protocol;
 use crate::record::{self, Column, Query, QuerySet};
 use crate::rng::AddressHasher;
-use crate::target::{Order, Origin, Ports, Tally, TargetSet};
+use crate::target::{Order, Origin, Ports, Reason, Tally, TargetSet};
 
 /// What a scan does.
 pub struct ScanConfig {
@@ -118,7 +118,8 @@ pub fn scan(args: ScanArgs, random: u64) -> Result<ScanConfig, Error> {
         other => return Err(Error::usage(format!("--order: {other:?} is no order: write shuffled or input"))),
     };
     let outputs = outputs(&args.output, args.format.as_deref())?;
-    refuse_collisions(&outputs, args.metadata.as_deref())?;
+    let read = args.input.iter().chain(&args.exclude_file).map(PathBuf::as_path);
+    refuse_collisions(read, &outputs, args.metadata.as_deref())?;
     let mut inputs = inputs(&args)?;
     if args.strict && inputs.bad_lines > 0 {
         let first = inputs.complaints.first().map_or("", String::as_str);
@@ -157,14 +158,28 @@ impl ScanConfig {
             self.inputs.builder.build(self.order, self.seed).map_err(|reason| Error::usage(reason.to_string()))?;
         let unaskable = tally.invalid - self.bad_lines;
         if self.strict && unaskable > 0 {
-            return Err(Error::usage(format!(
-                "{unaskable} targets are addresses to which nothing can be sent (0.0.0.0, ::, 127.255.255.255); nothing \
-                 was sent, because of --strict"
-            )));
+            return Err(Error::usage(format!("{}; nothing was sent, because of --strict", why_unaskable(unaskable))));
+        }
+        // An earlier output must not be replaced by an empty one because a list was broken.
+        if targets.is_empty() {
+            return Err(Error::usage(format!("there is nothing to scan: {}", why_empty(&tally))));
         }
         let settings = self.limits.settings(targets.all_loopback(), self.seed);
         Ok(Prepared { targets, tally, settings, plans: self.inputs.plans.into(), origins: self.inputs.origins.into() })
     }
+}
+
+/// What to say of addresses that nothing can be sent to.
+#[must_use]
+pub fn why_unaskable(count: u64) -> String {
+    format!("{count} targets are addresses to which nothing can be sent (0.0.0.0, ::, 127.255.255.255)")
+}
+
+fn why_empty(tally: &Tally) -> String {
+    let Tally { read, invalid, excluded, .. } = tally;
+    let private = excluded[Reason::Private];
+    let hint = if private > 0 { "; private ones from files are asked with --include-private" } else { "" };
+    format!("of {read} targets read, {invalid} are invalid and {} excluded{hint}", excluded.total())
 }
 
 impl Limits {
@@ -257,12 +272,23 @@ fn outputs(paths: &[PathBuf], format: Option<&str>) -> Result<Vec<Output>, Error
         let output = if path == Path::new("-") {
             to_stdout.clone()
         } else {
-            let format = Format::of_path(path).or(typed).unwrap_or(Format::Csv);
-            Output { path: Some(path.clone()), format }
+            Output { path: Some(path.clone()), format: format_of(path, typed)? }
         };
         outputs.push(output);
     }
     Ok(outputs)
+}
+
+/// The format of the file's extension, or the one that was typed; a file without an extension holds CSV.
+fn format_of(path: &Path, typed: Option<Format>) -> Result<Format, Error> {
+    match Format::of_path(path).or(typed) {
+        Some(format) => Ok(format),
+        None if path.extension().is_none() => Ok(Format::Csv),
+        None => Err(Error::usage(format!(
+            "--output: the extension of {} names no format: write .csv or .ndjson, or say --format",
+            path.display()
+        ))),
+    }
 }
 
 fn columns(names: &[String]) -> Result<Option<Vec<&'static Column>>, Error> {
@@ -284,25 +310,33 @@ fn filter(conditions: &[String]) -> Result<Filter, Error> {
     Ok(filter)
 }
 
-/// No file may be written twice: neither rows over rows nor metadata over rows.
-fn refuse_collisions(outputs: &[Output], metadata: Option<&Path>) -> Result<(), Error> {
-    let mut seen = Vec::new();
+/// No file may be written twice, nor one that is read: neither rows over rows or targets, nor metadata over rows.
+fn refuse_collisions<'a>(
+    read: impl Iterator<Item = &'a Path>,
+    outputs: &[Output],
+    metadata: Option<&Path>,
+) -> Result<(), Error> {
+    let mut seen: Vec<PathBuf> = read.filter(|path| *path != Path::new("-")).map(identity).collect();
     let mut add = |flag: &str, path: &Path| {
         let file = identity(path);
         if seen.contains(&file) {
             let name = if path == Path::new("-") { "standard output".into() } else { path.display().to_string() };
-            return Err(Error::usage(format!("{flag}: {name} is taken by another output")));
+            return Err(Error::usage(format!("{flag}: {name} is taken by an input or another output")));
         }
         seen.push(file);
         Ok(())
     };
     for output in outputs {
         match &output.path {
-            Some(path) => add("--output", path).and_then(|()| add("--output", &beside(path)))?,
+            // Devices may take several.
+            Some(path) if path.starts_with("/dev") => {}
+            Some(path) => {
+                [path, &partial(path), &beside(path)].into_iter().try_for_each(|path| add("--output", path))?;
+            }
             None => add("--output", Path::new("-"))?,
         }
     }
-    metadata.map_or(Ok(()), |path| add("--metadata", path))
+    metadata.filter(|path| !path.starts_with("/dev")).map_or(Ok(()), |path| add("--metadata", path))
 }
 
 /// The file that `path` names, however it is spelled.
@@ -341,13 +375,19 @@ mod tests {
         assert_eq!(formats(&["-", "b.txt", "c.csv"], Some("ndjson")), [Format::Ndjson, Format::Ndjson, Format::Csv]);
         assert_eq!(formats(&[], None), [Format::Csv]);
         assert!(outputs(&[], Some("xml")).is_err());
+        assert_eq!(formats(&["list"], None), [Format::Csv]);
+        assert!(outputs(&paths(&["a.json"]), None).is_err(), "a guess would be wrong");
     }
 
     #[test]
     fn no_file_is_written_twice_however_it_is_spelled() {
         let refused = |names: &[&str], metadata: Option<&str>| {
-            refuse_collisions(&outputs(&paths(names), None).unwrap(), metadata.map(Path::new)).is_err()
+            let lists = [Path::new("list.csv")].into_iter();
+            refuse_collisions(lists, &outputs(&paths(names), Some("csv")).unwrap(), metadata.map(Path::new)).is_err()
         };
+        assert!(refused(&["list.csv"], None), "an input");
+        assert!(refused(&["a.csv.partial", "a.csv"], None));
+        assert!(!refused(&["/dev/null", "/dev/null"], None));
         assert!(!refused(&["a.csv", "b.csv", "-"], Some("c.json")));
         assert!(refused(&["a.csv", "./a.csv"], None));
         assert!(refused(&["-", "-"], None));

@@ -78,7 +78,8 @@ impl FromStr for Share {
     type Err = SettingError;
 
     fn from_str(text: &str) -> Result<Self, SettingError> {
-        let number: Option<f64> = text.strip_suffix('%').unwrap_or(text).parse().ok();
+        // Without the sign, 0.1 might be meant as a tenth.
+        let number: Option<f64> = text.strip_suffix('%').and_then(|number| number.parse().ok());
         match number {
             Some(percent) if (0.0..=100.0).contains(&percent) => Ok(Self::percent(percent)),
             _ => Err(SettingError::Share(text.into())),
@@ -105,10 +106,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn shares_are_percent_with_or_without_the_sign() {
+    fn shares_are_percent_and_say_so() {
         assert_eq!("10%".parse(), Ok(Share(0.1)));
-        assert_eq!("2.5".parse(), Ok(Share(0.025)));
-        for bad in ["", "%", "-1%", "101%", "ten", "NaN", "1%%"] {
+        assert_eq!("2.5%".parse(), Ok(Share(0.025)));
+        for bad in ["", "%", "0.1", "10", "-1%", "101%", "ten", "NaN", "1%%"] {
             assert_eq!(bad.parse::<Share>(), Err(SettingError::Share(bad.into())));
         }
     }

@@ -191,7 +191,11 @@ impl Driver {
     /// Sends a batch of what may leave; true if the system takes no more at the moment.
     fn send(&mut self) -> bool {
         let now = Instant::now();
-        while !self.outgoing.is_full()
+        // What the system did not take has been charged already and leaves first; nothing is added to it, so that the
+        // end of a blockage is no burst.
+        let may_fill = self.outgoing.is_empty();
+        while may_fill
+            && !self.outgoing.is_full()
             && let Some(transmit) = self.engine.poll_transmit(now, self.outgoing.buffer())
         {
             self.outgoing.push(transmit.to);

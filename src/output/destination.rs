@@ -67,9 +67,15 @@ impl Destination {
             }
             found => {
                 // A link is followed, so that the file it names is replaced and not the link.
-                let linked = found.is_ok() && path.is_symlink();
-                let path = if linked { fs::canonicalize(path).map_err(failed("finding"))? } else { path.to_owned() };
-                let partial = suffixed(&path, PARTIAL);
+                let path = if path.is_symlink() {
+                    // It may name a file that is not there yet.
+                    let named = fs::read_link(path).map_err(failed("following"))?;
+                    let beside = path.parent().unwrap_or(Path::new("")).join(named);
+                    found.and_then(|_| fs::canonicalize(path)).unwrap_or(beside)
+                } else {
+                    path.to_owned()
+                };
+                let partial = partial(&path);
                 let file = create_alone(&partial).map_err(|source| OutputError {
                     operation: "creating",
                     name: partial.display().to_string(),
@@ -159,6 +165,12 @@ fn create_alone(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
+/// The name under which the file at `path` is written until it is complete.
+#[must_use]
+pub fn partial(path: &Path) -> PathBuf {
+    suffixed(path, PARTIAL)
+}
+
 /// `path` with `suffix` behind its whole name.
 pub(super) fn suffixed(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
@@ -203,12 +215,17 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let (real, link) = (folder.path().join("real.csv"), folder.path().join("link.csv"));
         fs::write(&real, "old\n").unwrap();
-        std::os::unix::fs::symlink(&real, &link).unwrap();
-        let mut destination = Destination::file(&link).unwrap();
-        destination.write(b"new\n").unwrap();
-        destination.commit().unwrap();
-        assert_eq!(fs::read_to_string(&real).unwrap(), "new\n");
-        assert!(link.is_symlink());
+        std::os::unix::fs::symlink("real.csv", &link).unwrap();
+        for there in [true, false] {
+            if !there {
+                fs::remove_file(&real).unwrap();
+            }
+            let mut destination = Destination::file(&link).unwrap();
+            destination.write(b"new\n").unwrap();
+            destination.commit().unwrap();
+            assert_eq!(fs::read_to_string(&real).unwrap(), "new\n");
+            assert!(link.is_symlink());
+        }
     }
 
     #[test]

@@ -21,9 +21,9 @@ pub struct Metadata<I, S> {
     pub schema: u32,
     /// The command line.
     pub arguments: Vec<String>,
-    /// When the run began and ended, RFC 3339.
+    /// When the run began, RFC 3339.
     pub started_at: String,
-    /// When it ended.
+    /// When it ended, RFC 3339.
     pub finished_at: String,
     /// How long it took.
     pub seconds: f64,
@@ -47,17 +47,17 @@ pub struct Metadata<I, S> {
     pub rtt_ms: Latency,
 }
 
-/// Settings as they were used; absent limits are `null`.
+/// Settings as they were used: datagrams and bits a second, times in milliseconds; absent limits are `null`.
 #[derive(Debug, Serialize)]
 pub struct SettingsInForce {
-    packets_per_second: Option<f64>,
-    bits_per_second: Option<f64>,
+    rate: Option<f64>,
+    bandwidth: Option<f64>,
     host_gap_ms: f64,
     timeout_ms: f64,
     target_timeout_ms: f64,
     retries: u32,
     window: usize,
-    queries: Vec<String>,
+    queries: Vec<&'static str>,
     io: &'static str,
 }
 
@@ -79,14 +79,14 @@ impl SettingsInForce {
         let ms = |time: Duration| time.as_secs_f64() * 1e3;
         let asked = Query::ALL.into_iter().filter(|query| settings.queries.contains(*query));
         Self {
-            packets_per_second: settings.rate.packets,
-            bits_per_second: settings.rate.bits,
+            rate: settings.rate.packets,
+            bandwidth: settings.rate.bits,
             host_gap_ms: ms(settings.host_gap),
             timeout_ms: ms(settings.timeout),
             target_timeout_ms: ms(settings.budget),
             retries: settings.retries,
             window: settings.window,
-            queries: asked.map(|query| format!("{query:?}").to_ascii_lowercase()).collect(),
+            queries: asked.map(Query::as_str).collect(),
             io,
         }
     }

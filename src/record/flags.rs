@@ -10,7 +10,7 @@ pub struct Flags(u32);
 impl Flags {
     /// Nothing odd.
     pub const NONE: Self = Self(0);
-    /// A text held control characters; they are shown as Unicode pictures.
+    /// A text held control characters or line separators; others stand for them.
     pub const CONTROL_CHARS: Self = Self(1);
     /// A text was not valid UTF-8; what is invalid is shown as U+FFFD.
     pub const UTF8_LOSSY: Self = Self(1 << 1);
@@ -25,7 +25,11 @@ impl Flags {
 
     /// Every flag with its word and its meaning.
     pub const ALL: &[(Self, &str, &str)] = &[
-        (Self::CONTROL_CHARS, "control_chars", "a text held control characters; they are shown as Unicode pictures"),
+        (
+            Self::CONTROL_CHARS,
+            "control_chars",
+            "a text held control characters or line separators; others stand for them",
+        ),
         (Self::UTF8_LOSSY, "utf8_lossy", "a text was not valid UTF-8; what is invalid is shown as U+FFFD"),
         (Self::TRUNCATED, "truncated", "an answer ended early; what came was kept"),
         (Self::MALFORMED, "malformed", "an answer broke its specification in a known way that could be mended"),

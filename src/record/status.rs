@@ -129,6 +129,17 @@ impl Query {
 
     /// All of them, in order of their number.
     pub const ALL: [Self; 4] = [Self::Info, Self::Players, Self::Rules, Self::Ping];
+
+    /// The word for it.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Info => "info",
+            Self::Players => "players",
+            Self::Rules => "rules",
+            Self::Ping => "ping",
+        }
+    }
 }
 
 /// A set of queries.

@@ -4,8 +4,8 @@ use super::Flags;
 
 /// A text field. Absent and empty are two things.
 ///
-/// C0 controls and DEL become their Unicode pictures (U+2400 and on), invalid UTF-8 becomes U+FFFD; when either
-/// happened, [`Text::original`] has the bytes as they came.
+/// C0 controls and DEL become their Unicode pictures (U+2400 and on); C1 controls, the Unicode line and paragraph
+/// separators and invalid UTF-8 become U+FFFD. When any of it happened, [`Text::original`] has the bytes as they came.
 #[derive(Debug, Clone, Default)]
 pub struct Text {
     value: String,
@@ -20,14 +20,23 @@ impl Text {
         self.present = true;
         // The whole string is looked at, without an early exit, so that the compiler can use vector instructions.
         let controls = bytes.iter().fold(false, |found, &byte| found | (byte < 0x20) | (byte == 0x7F));
-        if !controls && let Ok(text) = std::str::from_utf8(bytes) {
+        if !controls
+            && let Ok(text) = std::str::from_utf8(bytes)
+            && (text.is_ascii() || !text.chars().any(breaks_lines))
+        {
             self.value.push_str(text);
             return Flags::NONE;
         }
-        let mut flags = if controls { Flags::CONTROL_CHARS } else { Flags::NONE };
+        let mut flags = Flags::NONE;
         self.original.extend_from_slice(bytes);
         for chunk in bytes.utf8_chunks() {
-            self.value.extend(chunk.valid().chars().map(picture));
+            for c in chunk.valid().chars() {
+                let shown = picture(c);
+                self.value.push(shown);
+                if shown != c {
+                    flags |= Flags::CONTROL_CHARS;
+                }
+            }
             if !chunk.invalid().is_empty() {
                 self.value.push(char::REPLACEMENT_CHARACTER);
                 flags |= Flags::UTF8_LOSSY;
@@ -78,8 +87,14 @@ fn picture(c: char) -> char {
     match c {
         '\0'..='\x1F' => char::from_u32(0x2400 + u32::from(c)).unwrap_or(char::REPLACEMENT_CHARACTER),
         '\x7F' => '\u{2421}',
+        c if breaks_lines(c) => char::REPLACEMENT_CHARACTER,
         other => other,
     }
+}
+
+/// C1 controls, which some terminals obey, and what some readers take for the end of a line.
+fn breaks_lines(c: char) -> bool {
+    matches!(c, '\u{80}'..='\u{9F}' | '\u{2028}' | '\u{2029}')
 }
 
 #[cfg(test)]
@@ -103,6 +118,9 @@ mod tests {
         assert_eq!(text.set(b"\x01a\r\n\x1B[0m\x7F"), Flags::CONTROL_CHARS);
         assert_eq!(text.as_str(), Some("\u{2401}a\u{240D}\u{240A}\u{241B}[0m\u{2421}"));
         assert_eq!(text.original(), Some(&b"\x01a\r\n\x1B[0m\x7F"[..]));
+        assert_eq!(text.set("a\u{9B}31m\u{85}\u{2028}b".as_bytes()), Flags::CONTROL_CHARS);
+        assert_eq!(text.as_str(), Some("a\u{FFFD}31m\u{FFFD}\u{FFFD}b"));
+        assert!(text.original().is_some());
     }
 
     #[test]

@@ -32,8 +32,8 @@ fn what_was_mistyped_is_explained_before_anything_happens() {
         (&["scan", "farm:5", "--exclude", "example.com"], "--exclude"),
         (&["scan", "farm:5", "--exclude-file", "missing.txt"], "missing.txt"),
         (&["scan", "-i", "missing.txt"], "missing.txt"),
-        (&["scan", "farm:5", "-o", "twice.csv", "-o", "twice.csv"], "twice.csv is taken by another output"),
-        (&["scan", "farm:5", "-o", "-", "-o", "-"], "taken by another output"),
+        (&["scan", "farm:5", "-o", "twice.csv", "-o", "twice.csv"], "twice.csv is taken by an input or another output"),
+        (&["scan", "farm:5", "-o", "-", "-o", "-"], "taken by an input or another output"),
         (&["scan", "farm:5", "--no-such-flag"], "--no-such-flag"),
         (&["farm", "--loss", "lots"], "--loss: \"lots\" is not a share"),
         (&["farm", "--port", "0"], "--port"),
@@ -64,7 +64,7 @@ fn one_file_under_two_spellings_is_named_twice() {
     let folder = Folder::new();
     let run = folder.run(&["scan", "farm:5", "-o", "servers.csv", "-o", "./servers.csv"]);
     assert_eq!(run.code, Some(2), "{run}");
-    assert!(run.stderr.contains("taken by another output"), "{run}");
+    assert!(run.stderr.contains("taken by an input or another output"), "{run}");
     assert!(folder.names().is_empty(), "{:?} was left", folder.names());
 }
 
