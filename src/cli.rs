@@ -3,7 +3,8 @@
     rustdoc::broken_intra_doc_links,
     clippy::doc_markdown,
     clippy::large_enum_variant,
-    reason = "the comments are help texts, where brackets mean that a part is optional; arguments are parsed once"
+    clippy::struct_excessive_bools,
+    reason = "the comments are help texts, where brackets mean that a part is optional; arguments are parsed once, and flags are booleans"
 )]
 
 use std::path::PathBuf;
@@ -149,7 +150,11 @@ pub struct ScanArgs {
     #[arg(long, value_name = "WHEN", default_value = "auto", help_heading = "Output")]
     pub color: String,
 
-    /// Print no summary
+    /// Print a line of progress every five seconds where there is no terminal for a bar
+    #[arg(long, help_heading = "Output")]
+    pub progress: bool,
+
+    /// Print neither progress nor summary
     #[arg(short, long, help_heading = "Output")]
     pub quiet: bool,
 }

@@ -11,6 +11,7 @@ use crate::output::OutputError;
 mod farm;
 mod fields;
 mod manual;
+mod progress;
 mod protocols;
 mod query;
 

@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use super::progress::Progress;
 use super::{say, session};
 use crate::cli::QueryArgs;
 use crate::config::{self, QueryFormat};
@@ -25,7 +26,7 @@ pub(super) fn run(args: QueryArgs) -> Result<ExitCode, Error> {
         QueryFormat::Json => Format::Ndjson.writer(None, Look { width: 0, colour: false }),
     };
     let sinks = vec![Sink::new(writer, Destination::stdout())];
-    let (outcome, report) = session::run(prepared, Filter::default(), sinks, epoch)?;
+    let (outcome, report) = session::run(prepared, Filter::default(), sinks, epoch, &mut Progress::quiet(instant))?;
     if let Some(error) = report.error {
         return Err(error.into());
     }

@@ -6,7 +6,9 @@ use std::io::{self, IsTerminal};
 use std::mem;
 use std::path::Path;
 use std::process::ExitCode;
+use std::time::Instant;
 
+use super::progress::Progress;
 use super::summary::Summary;
 use super::{say, session};
 use crate::cli::ScanArgs;
@@ -33,14 +35,17 @@ pub(super) fn run(args: ScanArgs) -> Result<ExitCode, Error> {
     let sinks = config.outputs.iter().map(|output| open(output, &config)).collect::<Result<Vec<_>, _>>()?;
     let about = About::new(&config, epoch)?;
     let filter = mem::take(&mut config.filter);
+    let shown = progress(&config);
     let prepared = config.prepare(farm.as_ref().map(Serving::farm))?;
+    let mut progress = shown(instant);
     let in_force = SettingsInForce::new(&prepared.settings, IO);
     let tally = prepared.tally;
     let unaskable = tally.invalid - about.bad_lines;
     if unaskable > 0 {
         say(&config::why_unaskable(unaskable));
     }
-    let (outcome, report) = session::run(prepared, filter, sinks, epoch)?;
+    let (outcome, report) = session::run(prepared, filter, sinks, epoch, &mut progress)?;
+    drop(progress);
     drop(farm);
     about.finish(tally, in_force, outcome, report)
 }
@@ -150,6 +155,20 @@ fn ledger(tally: Tally, outcome: &Outcome, report: &Report) -> Ledger {
         targets: outcome.snapshot.targets,
         datagrams: outcome.snapshot.datagrams,
         rows: report.rows.clone(),
+    }
+}
+
+/// How the run is shown: not at all where rows go to the same terminal, which a bar would spoil.
+fn progress(config: &ScanConfig) -> fn(Instant) -> Progress {
+    let rows_on_terminal = io::stdout().is_terminal() && config.outputs.iter().any(|output| output.path.is_none());
+    if config.quiet {
+        Progress::quiet
+    } else if io::stderr().is_terminal() && !rows_on_terminal {
+        Progress::bar
+    } else if config.progress {
+        Progress::lines
+    } else {
+        Progress::quiet
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crossbeam_channel::bounded;
 
+use super::progress::Progress;
 use crate::config::Prepared;
 use crate::engine::Engine;
 use crate::error::Error;
@@ -16,6 +17,7 @@ pub(super) fn run(
     filter: Filter,
     sinks: Vec<Sink>,
     epoch: Epoch,
+    progress: &mut Progress,
 ) -> Result<(Outcome, Report), Error> {
     let Prepared { targets, settings, plans, origins, .. } = prepared;
     let (ipv4, ipv6) = (targets.has_ipv4(), targets.has_ipv6());
@@ -27,7 +29,7 @@ pub(super) fn run(
     let assembler = Assembler { plans, origins, settings, epoch };
     let writer = writer::spawn(assembler, filter, sinks, to_write, to_return, move || halt.stop());
     // The driver closes the channel when it returns, whether well or not, and the writer ends when that is empty.
-    let outcome = driver.run();
+    let outcome = driver.run(progress);
     let report = writer.join().map_err(|_| Error::Bug("the writer thread panicked"))?;
     Ok((outcome?, report))
 }

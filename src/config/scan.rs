@@ -34,8 +34,10 @@ pub struct ScanConfig {
     pub filter: Filter,
     /// Where metadata goes, besides the files next to the outputs.
     pub metadata: Option<PathBuf>,
-    /// No summary.
+    /// No summary and no progress.
     pub quiet: bool,
+    /// Progress also where there is no terminal.
+    pub progress: bool,
     /// Lines of the input that could not be read, the first few of them.
     pub complaints: Vec<String>,
     /// How many could not be read.
@@ -135,6 +137,7 @@ pub fn scan(args: ScanArgs, random: u64) -> Result<ScanConfig, Error> {
         filter: filter(&args.condition)?,
         metadata: args.metadata,
         quiet: args.quiet,
+        progress: args.progress,
         complaints: std::mem::take(&mut inputs.complaints),
         bad_lines: inputs.bad_lines,
         seed: args.seed.unwrap_or(random),

@@ -72,6 +72,7 @@ pub struct Engine {
     full: VecDeque<Batch>,
     spare: Vec<Batch>,
     targets: Targets,
+    answered: u64,
     datagrams: Datagrams,
 }
 
@@ -120,6 +121,8 @@ pub struct Snapshot {
     pub targets: Targets,
     /// Counters of datagrams.
     pub datagrams: Datagrams,
+    /// Targets that have ended with an answer.
+    pub answered: u64,
     /// Targets in flight.
     pub in_flight: usize,
     /// Targets that were read and not asked yet, as far as that is known.
@@ -152,6 +155,7 @@ impl Engine {
             full: VecDeque::new(),
             spare: Vec::new(),
             targets: Targets::default(),
+            answered: 0,
             datagrams: Datagrams::default(),
             settings,
         }
@@ -273,10 +277,16 @@ impl Engine {
         self.hold_new = hold;
     }
 
-    /// The first time: starts no new target and lets those in flight finish for at most one time-out. The second time:
-    /// ends them all.
+    /// How long a stopped scan waits for what is in flight: one time-out.
+    #[must_use]
+    pub fn grace(&self) -> Duration {
+        self.settings.timeout
+    }
+
+    /// The first time: starts no new target and lets those in flight finish, for [`Engine::grace`] at most. The second
+    /// time: ends them all.
     pub fn stop(&mut self, now: Instant) {
-        self.stopping = Some(if self.stopping.is_none() { now + self.settings.timeout } else { now });
+        self.stopping = Some(if self.stopping.is_none() { now + self.grace() } else { now });
         self.handle_timeout(now);
     }
 
@@ -293,6 +303,7 @@ impl Engine {
         Snapshot {
             targets: self.targets,
             datagrams: self.datagrams,
+            answered: self.answered,
             in_flight: self.flights.len(),
             not_started: self.source.remaining().unwrap_or(0) + self.hosts.parked() as u64,
         }
@@ -467,6 +478,7 @@ impl Engine {
             self.close_batch();
         }
         self.targets.finished += 1;
+        self.answered += u64::from(answered);
         self.flights.remove(slot);
     }
 

@@ -65,6 +65,18 @@ pub struct Outcome {
     pub granted: Option<Granted>,
 }
 
+/// Looks at a run from time to time.
+pub trait Watch {
+    /// How often; never, if there is nothing to show.
+    fn interval(&self) -> Option<Duration>;
+
+    /// Called about that often.
+    fn look(&mut self, now: Instant, snapshot: &Snapshot);
+
+    /// Called when a signal stops the run: what is in flight has `grace` to finish.
+    fn stopping(&mut self, snapshot: &Snapshot, grace: Duration);
+}
+
 /// Stops a run at once from another thread.
 #[derive(Clone)]
 pub struct Halt {
@@ -126,8 +138,9 @@ impl Driver {
     }
 
     /// Runs until every target has ended and was handed to the writer.
-    pub fn run(mut self) -> Result<Outcome, Error> {
+    pub fn run(mut self, watch: &mut dyn Watch) -> Result<Outcome, Error> {
         let mut unwritten = None;
+        let mut look_at = watch.interval().map(|interval| Instant::now() + interval);
         loop {
             self.stop_if_asked();
             self.drain_errors();
@@ -140,7 +153,14 @@ impl Driver {
             if self.engine.is_done() && unwritten.is_none() {
                 return Ok(self.outcome());
             }
-            self.wait(drained, blocked || unwritten.is_some())?;
+            if let (Some(at), Some(interval)) = (look_at, watch.interval()) {
+                let now = Instant::now();
+                if now >= at {
+                    watch.look(now, &self.snapshot());
+                    look_at = Some(now + interval);
+                }
+            }
+            self.wait(drained, blocked || unwritten.is_some(), look_at, watch)?;
         }
     }
 
@@ -250,9 +270,15 @@ impl Driver {
     }
 
     /// Sleeps until a socket, a signal, the waker, or a deadline; shortly if `retry` says that somebody is busy.
-    fn wait(&mut self, drained: bool, retry: bool) -> Result<(), Error> {
+    fn wait(
+        &mut self,
+        drained: bool,
+        retry: bool,
+        look_at: Option<Instant>,
+        watch: &mut dyn Watch,
+    ) -> Result<(), Error> {
         let now = Instant::now();
-        let deadline = self.engine.poll_timeout(now);
+        let deadline = [self.engine.poll_timeout(now), look_at].into_iter().flatten().min();
         let until = if retry { Some(deadline.map_or(now + RETRY, |at| at.max(now + RETRY))) } else { deadline };
         let timeout =
             if drained { until.map(|at| sleep_for(at.saturating_duration_since(now))) } else { Some(Duration::ZERO) };
@@ -273,6 +299,9 @@ impl Driver {
         }
         if signalled {
             for signal in self.signals.pending() {
+                if self.stop.is_none() {
+                    watch.stopping(&self.engine.snapshot(), self.engine.grace());
+                }
                 self.stop.get_or_insert(Stop::Signal(signal));
                 self.engine.stop(Instant::now());
             }
@@ -281,12 +310,20 @@ impl Driver {
     }
 
     fn outcome(&self) -> Outcome {
+        let granted = self.lanes().map(|lane| lane.granted).next();
+        Outcome { stop: self.stop, snapshot: self.snapshot(), granted }
+    }
+
+    /// The engine's, with what only the sockets know.
+    fn snapshot(&self) -> Snapshot {
         let mut snapshot = self.engine.snapshot();
-        let lanes = [&self.ipv4, &self.ipv6].into_iter().flatten();
-        let dropped = lanes.clone().filter_map(|lane| sys::dropped(&lane.socket).ok());
+        let dropped = self.lanes().filter_map(|lane| sys::dropped(&lane.socket).ok());
         snapshot.datagrams.dropped_by_kernel = dropped.map(u64::from).sum();
-        let granted = lanes.map(|lane| lane.granted).next();
-        Outcome { stop: self.stop, snapshot, granted }
+        snapshot
+    }
+
+    fn lanes(&self) -> impl Iterator<Item = &Lane> {
+        [&self.ipv4, &self.ipv6].into_iter().flatten()
     }
 }
 
