@@ -53,9 +53,14 @@ pub struct ScanArgs {
     #[arg(value_name = "TARGET")]
     pub targets: Vec<String>,
 
-    /// Read targets from FILE, one a line (`-` is standard input); may be repeated
+    /// Read targets from FILE, one a line (`-` is standard input), or from an earlier output, zmap's CSV, masscan's list or
+    /// JSON, also packed as .gz or .zst; may be repeated
     #[arg(short, long, value_name = "FILE", help_heading = "Targets")]
     pub input: Vec<PathBuf>,
+
+    /// Ask only rows of earlier outputs for which all conditions hold, as in status=timeout; may be repeated
+    #[arg(long = "input-where", value_name = "CONDITIONS", help_heading = "Targets")]
+    pub input_condition: Vec<String>,
 
     /// Ports of targets that name none, as in 27015-27030,28000 [default: the protocol's]
     #[arg(short, long, value_name = "PORTS", help_heading = "Targets")]

@@ -2,10 +2,11 @@
 
 use std::collections::HashMap;
 use std::fs::File;
-use std::io::{self, BufReader, Read};
+use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 use std::sync::Arc;
 
+use flate2::bufread::MultiGzDecoder;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
@@ -13,8 +14,10 @@ use super::farm::farm_target;
 use crate::engine::Plan;
 use crate::error::Error;
 use crate::farm::{Farm, FarmSettings};
+use crate::output::Filter;
 use crate::protocol::{self, AnyProtocol};
-use crate::target::lines::Lines;
+use crate::target::lines::{Lines, without_comment};
+use crate::target::listing::{Line, Listing};
 use crate::target::{Hosts, IpRange, Origin, Ports, TargetSetBuilder, TargetSpec};
 
 /// Collects targets, the plans they follow and who named them.
@@ -27,6 +30,8 @@ pub(super) struct Inputs {
     /// Lines that could not be read, the first few of them.
     pub complaints: Vec<String>,
     pub bad_lines: u64,
+    /// Conditions on the rows of earlier outputs.
+    pub filter: Filter,
     default: AnyProtocol,
     ports: Option<Ports>,
     farm_origin: u32,
@@ -52,6 +57,7 @@ impl Inputs {
             digests: Vec::new(),
             complaints: Vec::new(),
             bad_lines: 0,
+            filter: Filter::default(),
             default,
             ports,
             farm_origin: 0,
@@ -72,10 +78,15 @@ impl Inputs {
         let source: Arc<str> = name.as_str().into();
         self.origins.push(Origin { text: None, source: Some(Arc::clone(&source)) });
         let plain = (self.origins.len() - 1) as u32;
+        let mut listing = Listing::default();
         let digest = each_line(path, |number, line| {
-            let result = line.and_then(|text| {
-                let spec = TargetSpec::parse(text).map_err(|reason| reason.to_string())?;
-                self.add(&spec, text, Some((&source, plain)))
+            let result = line.and_then(|text| listing.read(text)).and_then(|line| match line {
+                Line::Nothing => Ok(()),
+                Line::Row(_, row) if !self.filter.holds_for(|name| row.value(name)) => Ok(()),
+                Line::Target(text) | Line::Row(text, _) => {
+                    let spec = TargetSpec::parse(&text).map_err(|reason| reason.to_string())?;
+                    self.add(&spec, &text, Some((&source, plain)))
+                }
             });
             if let Err(reason) = result {
                 self.builder.invalid();
@@ -108,7 +119,7 @@ impl Inputs {
     pub(super) fn exclude_file(&mut self, path: &Path) -> Result<(), Error> {
         let name = path.display().to_string();
         let digest = each_line(path, |number, line| {
-            line.and_then(|text| self.exclude(text))
+            line.and_then(|text| self.exclude(without_comment(text)))
                 .map_err(|reason| Error::usage(format!("{name}:{number}: {reason}")))
         })?;
         self.digests.push(InputDigest { name, sha256: digest });
@@ -205,12 +216,25 @@ fn each_line(
     let reader: Box<dyn Read> =
         if path == Path::new("-") { Box::new(io::stdin()) } else { Box::new(File::open(path).map_err(failed)?) };
     let mut digest = Sha256::new();
-    let mut lines = Lines::new(BufReader::with_capacity(64 << 10, Digested { reader, digest: &mut digest }));
+    let bytes = BufReader::with_capacity(BUFFER, Digested { reader, digest: &mut digest });
+    let mut lines = Lines::new(unpacked(bytes).map_err(failed)?);
     while let Some((number, line)) = lines.next_line().map_err(failed)? {
         take(number, line.map_err(|reason| reason.to_string()))?;
     }
     drop(lines);
     Ok(format!("{:x}", digest.finalize()))
+}
+
+/// What is packed in `bytes`, or `bytes`: gzip and Zstandard are known by their first bytes.
+fn unpacked<'a>(mut bytes: impl BufRead + 'a) -> io::Result<Box<dyn BufRead + 'a>> {
+    let head = bytes.fill_buf()?;
+    Ok(if head.starts_with(b"\x1F\x8B") {
+        Box::new(BufReader::with_capacity(BUFFER, MultiGzDecoder::new(bytes)))
+    } else if head.starts_with(b"\x28\xB5\x2F\xFD") {
+        Box::new(BufReader::with_capacity(BUFFER, zstd::Decoder::with_buffer(bytes)?))
+    } else {
+        Box::new(bytes)
+    })
 }
 
 /// A reader that digests what it reads.
@@ -227,5 +251,6 @@ impl Read for Digested<'_> {
     }
 }
 
+const BUFFER: usize = 64 << 10;
 /// Lines that cannot be read are shown up to this many.
 const MOST_COMPLAINTS: usize = 20;

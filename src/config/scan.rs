@@ -134,7 +134,7 @@ pub fn scan(args: ScanArgs, random: u64) -> Result<ScanConfig, Error> {
         outputs,
         columns: columns(&args.fields)?,
         colour: value::parse("--color", &args.color)?,
-        filter: filter(&args.condition)?,
+        filter: filter("--where", &args.condition)?,
         metadata: args.metadata,
         quiet: args.quiet,
         progress: args.progress,
@@ -242,6 +242,7 @@ fn inputs(args: &ScanArgs) -> Result<Inputs, Error> {
         .ok_or_else(|| Error::usage(format!("--protocol: {}", unknown_protocol(&args.protocol))))?;
     let ports = args.ports.as_deref().map(|text| value::parse::<Ports>("--ports", text)).transpose()?;
     let mut inputs = Inputs::new(args.include_private, protocol, ports);
+    inputs.filter = filter("--input-where", &args.input_condition)?;
     for text in &args.exclude {
         inputs.exclude(text).map_err(|reason| Error::usage(format!("--exclude {text:?}: {reason}")))?;
     }
@@ -305,10 +306,10 @@ fn columns(names: &[String]) -> Result<Option<Vec<&'static Column>>, Error> {
     names.iter().map(find).collect::<Result<_, _>>().map(Some)
 }
 
-fn filter(conditions: &[String]) -> Result<Filter, Error> {
+fn filter(flag: &str, conditions: &[String]) -> Result<Filter, Error> {
     let mut filter = Filter::default();
     for text in conditions {
-        filter.add(text).map_err(|reason| Error::usage(format!("--where: {reason}")))?;
+        filter.add(text).map_err(|reason| Error::usage(format!("{flag}: {reason}")))?;
     }
     Ok(filter)
 }

@@ -96,6 +96,11 @@ impl Filter {
         self.conditions.is_empty()
     }
 
+    /// True when every condition holds for a row whose values `value` gives by the names of their columns.
+    pub fn holds_for<'a>(&self, value: impl Fn(&str) -> &'a str) -> bool {
+        self.conditions.iter().all(|condition| condition.holds(value(condition.column.name)))
+    }
+
     /// True when every condition holds for `record`.
     pub fn holds(&mut self, record: &ServerRecord) -> bool {
         let Self { conditions, cell } = self;

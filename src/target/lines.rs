@@ -1,13 +1,14 @@
 //! Lines out of a stream of bytes: the ones that carry something, each with its number.
 //!
 //! Lists come from everywhere: with a byte order mark, with LF, CRLF or CR ends, with comments, with one broken line
-//! in a million. A line that cannot be read is an error for itself only, and no line grows past 64 KiB in memory.
+//! in a million. A line that cannot be read is an error for itself only, and no line grows past a megabyte in memory.
 
 use std::io::{self, BufRead, ErrorKind};
 
 use thiserror::Error;
 
-/// Reads lines, skipping blank ones and comments (`#` at the start or behind a space or tab).
+/// Reads lines, skipping blank ones and those that are a comment (`#` comes first). A comment behind something else is
+/// left to [`without_comment`], since a row of a table may hold a `#`.
 #[derive(Debug)]
 pub struct Lines<R> {
     reader: R,
@@ -36,8 +37,8 @@ impl<R: BufRead> Lines<R> {
         Self { reader, line: Vec::new(), number: 0, complete: false, after_cr: false }
     }
 
-    /// The next line that carries something: its number, counted from 1 over all lines, and its text without comment
-    /// and surrounding blanks; `None` at the end. An error of the reader is passed on, and reading may go on after it
+    /// The next line that carries something: its number, counted from 1 over all lines, and its text without
+    /// surrounding blanks; `None` at the end. An error of the reader is passed on, and reading may go on after it
     /// (after `WouldBlock`, say: the part of a line that was read is kept).
     pub fn next_line(&mut self) -> io::Result<Option<(u64, Result<&str, LineError>)>> {
         // Bounded by the lines of the input.
@@ -94,14 +95,18 @@ impl<R: BufRead> Lines<R> {
     }
 }
 
-/// A line without its comment and without blanks around it.
+/// `text` without a comment (`#` behind a space or tab) and the blanks before it.
+#[must_use]
+pub fn without_comment(text: &str) -> &str {
+    let comment = text.match_indices('#').find(|&(at, _)| at > 0 && is_blank(text.as_bytes()[at - 1]));
+    comment.map_or(text, |(at, _)| text.split_at(at).0).trim_end_matches([' ', '\t'])
+}
+
+/// A line without the blanks around it; nothing if it is a comment.
 fn content(line: &[u8]) -> &[u8] {
-    let before_comment = (0..line.len())
-        .find(|&at| line[at] == b'#' && (at == 0 || is_blank(line[at - 1])))
-        .map_or(line, |at| line.split_at(at).0);
-    let Some(start) = before_comment.iter().position(|byte| !is_blank(*byte)) else { return &[] };
-    let end = before_comment.iter().rposition(|byte| !is_blank(*byte)).map_or(start, |last| last + 1);
-    before_comment.get(start..end).unwrap_or_default()
+    let Some(start) = line.iter().position(|byte| !is_blank(*byte)) else { return &[] };
+    let end = line.iter().rposition(|byte| !is_blank(*byte)).map_or(start, |last| last + 1);
+    line.get(start..end).filter(|text| text[0] != b'#').unwrap_or_default()
 }
 
 const fn is_blank(byte: u8) -> bool {
@@ -109,7 +114,8 @@ const fn is_blank(byte: u8) -> bool {
 }
 
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
-const MOST_LINE_BYTES: usize = 64 * 1024;
+/// A row of an earlier output may hold hundreds of rules and players.
+const MOST_LINE_BYTES: usize = 1 << 20;
 
 #[cfg(test)]
 mod tests {
@@ -141,10 +147,19 @@ mod tests {
     #[test]
     fn only_lines_that_carry_something_are_given_and_numbers_count_all() {
         let list = b"# servers\n\n  192.0.2.1:1\t\n \t \n192.0.2.2 # mine\n\t# not yet\nname#1\nlast";
-        let expected = [(3, "192.0.2.1:1"), (5, "192.0.2.2"), (7, "name#1"), (8, "last")];
+        let expected = [(3, "192.0.2.1:1"), (5, "192.0.2.2 # mine"), (7, "name#1"), (8, "last")];
         assert_eq!(texts(list), expected.map(|(number, text)| (number, text.to_owned())));
         assert_eq!(texts(b""), []);
         assert_eq!(texts(b"\n\n"), []);
+    }
+
+    #[test]
+    fn a_comment_stands_behind_a_blank() {
+        for (text, without) in
+            [("a # b", "a"), ("a\t#b", "a"), ("a#b", "a#b"), ("a #b # c", "a"), ("a", "a"), ("a  ", "a")]
+        {
+            assert_eq!(without_comment(text), without);
+        }
     }
 
     #[test]
@@ -166,13 +181,13 @@ mod tests {
     #[test]
     fn a_line_that_is_not_text_spoils_only_itself() {
         assert_eq!(
-            lines(b"a\n  b\xFFc\nd # \xFF"),
-            [(1, Ok("a".to_owned())), (2, Err(LineError::NotUtf8(4))), (3, Ok("d".to_owned()))]
+            lines(b"a\n  b\xFFc\n# \xFF\nd"),
+            [(1, Ok("a".to_owned())), (2, Err(LineError::NotUtf8(4))), (4, Ok("d".to_owned()))]
         );
     }
 
     #[test]
-    fn a_line_may_have_64_kib_and_no_more() {
+    fn a_line_may_have_a_megabyte_and_no_more() {
         let longest = "x".repeat(MOST_LINE_BYTES);
         let list = format!("\u{feff}{longest}\r\n{longest}x\n{longest}{longest}{longest}\rb");
         assert_eq!(

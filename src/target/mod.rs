@@ -23,6 +23,7 @@ mod claim;
 mod exclude;
 mod ip_range;
 pub mod lines;
+pub mod listing;
 pub mod parse;
 pub mod permute;
 mod ports;
