@@ -66,6 +66,8 @@ pub struct Datagrams {
     pub sent_follow_up: u64,
     /// Among the sent: those that the operating system then refused.
     pub send_errors: u64,
+    /// Times that the system had no room for a datagram; it was sent later, and is not among `sent` for that.
+    pub congested: u64,
     /// Received; the next five add up to it.
     pub received: u64,
     /// Used by a query in flight.

@@ -4,7 +4,6 @@ use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
 
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
 use super::say;
@@ -12,14 +11,15 @@ use crate::cli::FarmArgs;
 use crate::config;
 use crate::error::Error;
 use crate::farm::{Farm, serve};
-use crate::net;
+use crate::net::driver::STOPPING;
+use crate::net::{self, sys};
 use crate::output::{Destination, OutputError};
 
 /// Starts the servers, says where they are, and answers until Ctrl-C.
 pub(super) fn run(args: FarmArgs) -> Result<ExitCode, Error> {
     let config = config::farm(args)?;
-    let mut signals =
-        Signals::new([SIGINT, SIGTERM, SIGHUP]).map_err(|source| net::Error::on("waiting for", "signals", source))?;
+    let stopping = STOPPING.into_iter().filter(|signal| !sys::is_ignored(*signal));
+    let mut signals = Signals::new(stopping).map_err(|source| net::Error::on("waiting for", "signals", source))?;
     let serving = serve::start(config.settings, Some(config.port))?;
     if let Some(path) = &config.list {
         write_list(serving.farm(), path)?;

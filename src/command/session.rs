@@ -1,6 +1,9 @@
 //! A scan as two threads: the loop on this one, the writer on another.
 
+use std::sync::Arc;
+
 use crossbeam_channel::bounded;
+use signal_hook::consts::SIGXFSZ;
 
 use super::progress::Progress;
 use crate::config::Prepared;
@@ -28,6 +31,8 @@ pub(super) fn run(
     let halt = driver.halt();
     let assembler = Assembler { plans, origins, settings, epoch };
     let writer = writer::spawn(assembler, filter, sinks, to_write, to_return, move || halt.stop());
+    // A file that grows past its limit is an error of the write then, and not the end of the process.
+    let _ = signal_hook::flag::register(SIGXFSZ, Arc::default());
     // The driver closes the channel when it returns, whether well or not, and the writer ends when that is empty.
     let outcome = driver.run(progress);
     let report = writer.join().map_err(|_| Error::Bug("the writer thread panicked"))?;

@@ -53,6 +53,9 @@ fn datagrams(f: &mut fmt::Formatter<'_>, d: &Datagrams) -> fmt::Result {
     let Datagrams { sent, sent_first, sent_retry, sent_follow_up, send_errors, .. } = d;
     write!(f, "\nsent: {} = {sent_first} first + ", count(*sent, "datagram"))?;
     write!(f, "{sent_retry} retries + {sent_follow_up} follow-ups; {send_errors} not taken by the system")?;
+    if d.congested > 0 {
+        write!(f, ", {} delayed because it had no room", d.congested)?;
+    }
     let Datagrams { received, matched, late, duplicate, unsolicited, undecodable, dropped_by_kernel, .. } = d;
     write!(f, "\nreceived: {} = {matched} matched + {late} late + ", count(*received, "datagram"))?;
     write!(f, "{duplicate} duplicate + {unsolicited} unsolicited + {undecodable} undecodable; ")?;

@@ -13,8 +13,9 @@ use crate::cli::ScanArgs;
 use crate::engine::{Plan, Rate, Settings};
 use crate::error::Error;
 use crate::farm::{Farm, FarmSettings};
+use crate::output::metadata::beside;
 use crate::output::{Filter, Format};
-use crate::output::{metadata::beside, partial};
+use crate::output::{is_stdout, partial};
 use crate::protocol;
 use crate::record::{self, Column, Query, QuerySet};
 use crate::rng::AddressHasher;
@@ -273,7 +274,7 @@ fn outputs(paths: &[PathBuf], format: Option<&str>) -> Result<Vec<Output>, Error
     }
     let mut outputs: Vec<Output> = Vec::new();
     for path in paths {
-        let output = if path == Path::new("-") {
+        let output = if is_stdout(path) {
             to_stdout.clone()
         } else {
             Output { path: Some(path.clone()), format: format_of(path, typed)? }
@@ -335,7 +336,13 @@ fn refuse_collisions<'a>(
             // Devices may take several.
             Some(path) if path.starts_with("/dev") => {}
             Some(path) => {
-                [path, &partial(path), &beside(path)].into_iter().try_for_each(|path| add("--output", path))?;
+                let beside = beside(path);
+                if beside.is_dir() {
+                    let name = beside.display();
+                    return Err(Error::usage(format!("--output: {name} is a folder, and metadata belongs there")));
+                }
+                let all = [path, &partial(path), &beside, &partial(&beside)];
+                all.into_iter().try_for_each(|path| add("--output", path))?;
             }
             None => add("--output", Path::new("-"))?,
         }

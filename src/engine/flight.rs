@@ -1,6 +1,6 @@
 //! The flight table: every target in flight, found by its address.
 //!
-//! Slots are allocated as the window fills and then reused, with the buffers that hang on them; a hash table of slot
+//! Places are filled as the window fills and then reused, with the buffers that hang on them; a hash table of slot
 //! numbers finds the slot of an address. A [`Slot`] carries a generation, so that a queue may hold one that has been
 //! freed and filled again in the meantime.
 
@@ -27,6 +27,8 @@ pub(super) struct Flight {
     pub origin: u32,
     pub session: AnySession,
     pub state: State,
+    /// Why the last datagram was sent.
+    pub last_cause: Cause,
     /// Sends of the current step.
     pub tries: u32,
     pub retries: u32,
@@ -64,6 +66,17 @@ pub(super) enum State {
     Listening,
 }
 
+/// Why a datagram is sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Cause {
+    /// The target has begun.
+    First,
+    /// The last one stayed unanswered.
+    Retry,
+    /// The last one was answered.
+    FollowUp,
+}
+
 /// Names a flight, and no other that may use its place later.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Slot {
@@ -89,9 +102,9 @@ pub(super) struct FlightTable {
 impl FlightTable {
     pub(super) fn new(window: usize, hasher: AddressHasher) -> Self {
         Self {
-            places: Vec::with_capacity(window),
+            places: Vec::with_capacity(window.min(RESERVED)),
             free: Vec::new(),
-            by_address: HashTable::with_capacity(window),
+            by_address: HashTable::with_capacity(window.min(RESERVED)),
             hasher,
         }
     }
@@ -193,6 +206,7 @@ impl Flight {
             origin: 0,
             session: AnySession::Fresh,
             state: State::Queued,
+            last_cause: Cause::First,
             tries: 0,
             retries: 0,
             sent: 0,
@@ -219,6 +233,8 @@ impl Flight {
     }
 }
 
+/// Places for which memory is taken at once; a larger window grows into its own.
+const RESERVED: usize = 1 << 16;
 /// Bytes of answers that a free place may hold on to.
 const KEPT_CAPACITY: usize = 4096;
 

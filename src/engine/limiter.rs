@@ -56,6 +56,12 @@ impl Limiter {
         self.cells().map(|cells| cells.next_batch(now)).max()
     }
 
+    /// True if so little may be made up that a delay of a millisecond or two is lost.
+    #[must_use]
+    pub fn is_tight(&self) -> bool {
+        self.packets.iter().chain(&self.bits).any(|cells| cells.tolerance < TIGHT)
+    }
+
     fn cells(&mut self) -> impl Iterator<Item = &mut Cells> {
         self.packets.iter_mut().chain(&mut self.bits)
     }
@@ -112,8 +118,11 @@ const SECOND: u64 = 1_000_000_000_000;
 const TOLERANCE: u64 = SECOND / 200;
 /// Datagrams in a batch.
 const BATCH: u64 = 64;
-/// Time whose datagrams make a batch, if they are fewer: 2 ms.
-const BATCH_TIME: u64 = SECOND / 500;
+/// Time whose datagrams make a batch, if they are fewer: 4 ms, so that a caller who comes a millisecond late is still
+/// within the tolerance.
+const BATCH_TIME: u64 = SECOND / 250;
+/// Tolerance below which a late caller loses: 2 ms.
+const TIGHT: i64 = (SECOND / 500) as i64;
 /// The arrival time is kept within this distance, so that sums cannot overflow.
 const MOST_AHEAD: i64 = i64::MAX / 4;
 /// Pauses are looked at no further back than this.
@@ -222,7 +231,7 @@ mod tests {
     #[test]
     fn the_next_batch_is_worth_a_sleep_at_a_moderate_rate_and_one_datagram_at_a_low_one() {
         let now = start();
-        for (rate, datagrams) in [(10, 1), (2_000, 4), (10_000, 20)] {
+        for (rate, datagrams) in [(10, 1), (2_000, 8), (10_000, 40), (100_000, 64)] {
             let mut limiter = Limiter::new(Rate { packets: Some(f64::from(rate)), bits: None }, now);
             while limiter.is_ready(now) {
                 limiter.charge(25);

@@ -41,7 +41,7 @@ pub use limiter::Rate;
 pub use settings::{Leg, Plan, Settings};
 
 use deadlines::Deadlines;
-use flight::{Flight, FlightTable, Slot, State};
+use flight::{Cause, Flight, FlightTable, Slot, State};
 use hosts::Hosts;
 use limiter::Limiter;
 use reassembly::Reassembly;
@@ -187,6 +187,32 @@ impl Engine {
         self.finish(slot, Status::SendError, now);
     }
 
+    /// Takes the news that the system has no room for the datagram to `to` at the moment, and has not sent it: the try
+    /// does not count, and is repeated in a while, within the limits on the pace.
+    pub fn handle_congestion(&mut self, now: Instant, to: SocketAddr, os_error: i32) {
+        self.datagrams.congested += 1;
+        let Some(slot) = self.flights.find(&to) else { return };
+        let Some(flight) = self.flights.get_mut(slot) else { return };
+        if flight.state != State::Waiting {
+            // Something has come in the meantime; the flight is beyond that datagram.
+            return;
+        }
+        if now >= flight.budget {
+            self.handle_send_error(now, to, os_error);
+            return;
+        }
+        *sent_because(&mut self.datagrams, flight.last_cause) -= 1;
+        self.datagrams.sent -= 1;
+        flight.retries -= u32::from(flight.last_cause == Cause::Retry);
+        flight.sent -= 1;
+        flight.tries -= 1;
+        if flight.sent == 0 {
+            flight.first_sent = None;
+        }
+        flight.state = State::Pausing;
+        self.deadlines.set(slot.index, (now + CONGESTION_PAUSE).min(flight.budget));
+    }
+
     /// Takes an ICMP error about a datagram that went to `to`. A closed port ends the target at once; any other error
     /// is remembered, and is the reason if nothing else comes.
     pub fn handle_icmp(&mut self, now: Instant, to: SocketAddr, icmp: Icmp) {
@@ -245,6 +271,18 @@ impl Engine {
             .into_iter()
             .flatten()
             .min()
+    }
+
+    /// True if [`Engine::handle_timeout`] has something to do at `now`.
+    #[must_use]
+    pub fn is_due(&mut self, now: Instant) -> bool {
+        self.stopping.is_some_and(|end| end <= now) || self.deadlines.earliest().is_some_and(|at| at <= now)
+    }
+
+    /// True if the pace is so fast that a caller who comes a millisecond late cannot make up for it.
+    #[must_use]
+    pub fn is_tight(&self) -> bool {
+        self.limiter.is_tight()
     }
 
     /// Takes a batch of finished targets that is full, or old enough, or the last. Call until `None`, and give batches
@@ -370,12 +408,13 @@ impl Engine {
         protocol.request(&flight.session, &plan.ask(&self.settings, flight.address), buffer);
         let size = buffer.len() - before;
         self.datagrams.sent += 1;
-        match (flight.sent, flight.tries) {
-            (0, _) => self.datagrams.sent_first += 1,
-            (_, 0) => self.datagrams.sent_follow_up += 1,
-            _ => self.datagrams.sent_retry += 1,
-        }
-        flight.retries += u32::from(flight.tries > 0);
+        flight.last_cause = match (flight.sent, flight.tries) {
+            (0, _) => Cause::First,
+            (_, 0) => Cause::FollowUp,
+            _ => Cause::Retry,
+        };
+        *sent_because(&mut self.datagrams, flight.last_cause) += 1;
+        flight.retries += u32::from(flight.last_cause == Cause::Retry);
         let at = now + self.settings.wait(flight.tries);
         if at <= flight.budget {
             self.deadlines.set_in_lane(slot.index, flight.tries.min(16) as u8, at);
@@ -510,6 +549,15 @@ impl Engine {
     }
 }
 
+/// The counter of datagrams that are sent for `cause`.
+fn sent_because(datagrams: &mut Datagrams, cause: Cause) -> &mut u64 {
+    match cause {
+        Cause::First => &mut datagrams.sent_first,
+        Cause::Retry => &mut datagrams.sent_retry,
+        Cause::FollowUp => &mut datagrams.sent_follow_up,
+    }
+}
+
 impl Flight {
     /// Forgets the answers of one protocol and begins with another.
     fn begin_leg(&mut self, leg: u8, budget: Instant) {
@@ -536,6 +584,8 @@ impl Flight {
 
 /// Bytes of pieces, and of answers that wait for others of their target, that all flights together may hold.
 const MOST_HELD: usize = 64 << 20;
+/// How soon a datagram is tried again for which the system had no room.
+const CONGESTION_PAUSE: Duration = Duration::from_millis(10);
 /// A batch is handed over when its first target has waited this long.
 const BATCH_AGE: Duration = Duration::from_millis(100);
 /// Empty batches that are kept.

@@ -295,6 +295,42 @@ fn a_refused_send_ends_its_target_with_the_systems_reason() {
 }
 
 #[test]
+fn a_send_for_which_there_was_no_room_is_repeated_and_costs_no_try() {
+    let mut scan = Simulation::new(settings(), a2s(), FarmSettings { silent: Share::percent(100.0), ..servers(1) });
+    let mut buffer = Vec::new();
+    for _ in 0..5 {
+        let to = scan.engine.poll_transmit(scan.now, &mut buffer).unwrap().to;
+        scan.engine.handle_congestion(scan.now, to, libc::ENOBUFS);
+        assert_eq!(scan.engine.poll_transmit(scan.now, &mut buffer), None, "not at once");
+        scan.now += 10 * MS;
+        scan.engine.handle_timeout(scan.now);
+    }
+    scan.run();
+    let record = &scan.records[0];
+    assert_eq!((record.status, record.sent, record.attempts), (Status::Timeout, 3, 3));
+    let datagrams = scan.ledger().datagrams;
+    assert_eq!((datagrams.congested, datagrams.sent, datagrams.sent_first, datagrams.sent_retry), (5, 3, 1, 2));
+}
+
+#[test]
+fn a_target_for_which_there_is_never_room_ends_with_the_systems_reason() {
+    let mut scan = Simulation::new(settings(), a2s(), servers(1));
+    let mut buffer = Vec::new();
+    let mut tries = 0;
+    while scan.engine.snapshot().targets.finished == 0 {
+        if let Some(transmit) = scan.engine.poll_transmit(scan.now, &mut buffer) {
+            scan.engine.handle_congestion(scan.now, transmit.to, libc::ENOBUFS);
+            tries += 1;
+        }
+        scan.now = scan.engine.poll_timeout(scan.now).unwrap().max(scan.now);
+        scan.engine.handle_timeout(scan.now);
+    }
+    scan.run();
+    assert_eq!((scan.records[0].status, scan.records[0].sent), (Status::SendError, 1));
+    assert!(tries > 100 && (scan.now - scan.began).as_secs() == 10, "{tries}");
+}
+
+#[test]
 fn strangers_and_latecomers_are_counted_and_change_nothing() {
     let mut scan = Simulation::new(settings(), a2s(), FarmSettings { silent: Share::percent(100.0), ..servers(1) });
     let target = SocketAddr::from(([127, 0, 0, 2], 27_015));

@@ -204,10 +204,15 @@ fn open(address: SocketAddr) -> io::Result<UdpSocket> {
 
 /// A port near `port` on which nobody listens.
 fn closed_port(port: u16) -> io::Result<u16> {
-    (1..1000_u16)
-        .map(|distance| port.checked_add(distance).unwrap_or(port - distance))
-        .find(|port| UdpSocket::bind((Ipv4Addr::UNSPECIFIED, *port)).is_ok())
-        .ok_or_else(|| io::Error::from(ErrorKind::AddrInUse))
+    for distance in 1..1000 {
+        let candidate = port.checked_add(distance).unwrap_or(port - distance);
+        match UdpSocket::bind((Ipv4Addr::UNSPECIFIED, candidate)) {
+            Ok(_) => return Ok(candidate),
+            Err(error) if error.kind() == ErrorKind::AddrInUse => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Err(ErrorKind::AddrInUse.into())
 }
 
 const SOCKET: Token = Token(0);

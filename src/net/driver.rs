@@ -15,6 +15,7 @@ use crossbeam_channel::{Receiver, Sender, TrySendError};
 use mio::net::UdpSocket;
 use mio::{Events, Interest, Poll, Token, Waker};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::flag::register_conditional_shutdown;
 use signal_hook_mio::v1_0::Signals;
 
 use super::batch::{DatagramIo, Outgoing};
@@ -33,6 +34,8 @@ pub struct Driver {
     outgoing: Outgoing,
     writer: Handover,
     signals: Signals,
+    /// The next signal ends the process, whatever blocks it.
+    impatient: Arc<AtomicBool>,
     halt: Halt,
     stop: Option<Stop>,
 }
@@ -113,7 +116,14 @@ impl Driver {
         let setup = |source| Error::on("setting up the event loop for", "UDP", source);
         let poll = Poll::new().map_err(setup)?;
         let waker = Arc::new(Waker::new(poll.registry(), WAKER).map_err(setup)?);
-        let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP]).map_err(setup)?;
+        // A signal that was ignored when the program started stays ignored: `nohup` means it.
+        let stopping = STOPPING.into_iter().filter(|signal| !sys::is_ignored(*signal));
+        let stopping: Vec<i32> = stopping.collect();
+        let impatient = Arc::new(AtomicBool::new(false));
+        for signal in &stopping {
+            register_conditional_shutdown(*signal, STOPPED, Arc::clone(&impatient)).map_err(setup)?;
+        }
+        let mut signals = Signals::new(&stopping).map_err(setup)?;
         poll.registry().register(&mut signals, SIGNALS, Interest::READABLE).map_err(setup)?;
         Ok(Self {
             engine,
@@ -126,6 +136,7 @@ impl Driver {
             outgoing: Outgoing::default(),
             writer,
             signals,
+            impatient,
             halt: Halt { asked: Arc::default(), waker },
             stop: None,
         })
@@ -141,16 +152,31 @@ impl Driver {
     pub fn run(mut self, watch: &mut dyn Watch) -> Result<Outcome, Error> {
         let mut unwritten = None;
         let mut look_at = watch.interval().map(|interval| Instant::now() + interval);
+        let mut drained_at = Instant::now();
         loop {
             self.stop_if_asked();
             self.drain_errors();
+            // The time is taken before the sockets are looked at, and they are looked at whenever a deadline is due: an
+            // answer that has arrived by then comes before its time-out, however long the process was stopped.
+            let now = Instant::now();
+            if self.engine.is_due(now) {
+                self.lanes_mut().for_each(|lane| lane.readable = true);
+            }
             let drained = self.receive();
             if drained {
-                self.engine.handle_timeout(Instant::now());
+                drained_at = now;
+                self.engine.handle_timeout(now);
+            } else if let Some(before) = now.checked_sub(BACKLOG)
+                && drained_at < before
+            {
+                // A flood never ends; what arrived so long ago has been read.
+                self.engine.handle_timeout(before);
             }
             let blocked = self.send();
             self.hand_over(&mut unwritten);
             if self.engine.is_done() && unwritten.is_none() {
+                // From here on the writer alone is waited for, and nobody reads signals any more.
+                self.impatient.store(true, Ordering::Release);
                 return Ok(self.outcome());
             }
             if let (Some(at), Some(interval)) = (look_at, watch.interval()) {
@@ -234,7 +260,12 @@ impl Driver {
                     self.outgoing.advance(count);
                     failures = 0;
                 }
-                Err(error) if is_congestion(&error) => return true,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return true,
+                // There is no room on the way to this address; there may be on the way to others.
+                Err(error) if is_congestion(&error) => {
+                    self.engine.handle_congestion(Instant::now(), to, error.raw_os_error().unwrap_or(libc::ENOBUFS));
+                    self.outgoing.advance(1);
+                }
                 // It may be the error of an earlier datagram, to another address: look, and try again.
                 Err(_) if failures < MOST_FAILURES => {
                     failures += 1;
@@ -280,8 +311,9 @@ impl Driver {
         let now = Instant::now();
         let deadline = [self.engine.poll_timeout(now), look_at].into_iter().flatten().min();
         let until = if retry { Some(deadline.map_or(now + RETRY, |at| at.max(now + RETRY))) } else { deadline };
-        let timeout =
-            if drained { until.map(|at| sleep_for(at.saturating_duration_since(now))) } else { Some(Duration::ZERO) };
+        let tight = self.engine.is_tight();
+        let sleep = until.map(|at| sleep_for(at.saturating_duration_since(now), tight));
+        let timeout = if drained { sleep } else { Some(Duration::ZERO) };
         match self.poll.poll(&mut self.events, timeout) {
             Err(error) if error.kind() != ErrorKind::Interrupted => {
                 return Err(Error::on("waiting for", "events", error));
@@ -299,7 +331,9 @@ impl Driver {
         }
         if signalled {
             for signal in self.signals.pending() {
-                if self.stop.is_none() {
+                if self.stop.is_some() {
+                    self.impatient.store(true, Ordering::Release);
+                } else {
                     watch.stopping(&self.engine.snapshot(), self.engine.grace());
                 }
                 self.stop.get_or_insert(Stop::Signal(signal));
@@ -320,6 +354,10 @@ impl Driver {
         let dropped = self.lanes().filter_map(|lane| sys::dropped(&lane.socket).ok());
         snapshot.datagrams.dropped_by_kernel = dropped.map(u64::from).sum();
         snapshot
+    }
+
+    fn lanes_mut(&mut self) -> impl Iterator<Item = &mut Lane> {
+        [&mut self.ipv4, &mut self.ipv6].into_iter().flatten()
     }
 
     fn lanes(&self) -> impl Iterator<Item = &Lane> {
@@ -368,13 +406,13 @@ fn set_readable(lane: Option<&mut Lane>) {
 
 /// The system cannot take the datagram at the moment, and will later.
 fn is_congestion(error: &io::Error) -> bool {
-    matches!(error.raw_os_error(), Some(libc::EAGAIN | libc::ENOBUFS | libc::ENOMEM))
+    matches!(error.raw_os_error(), Some(libc::ENOBUFS | libc::ENOMEM))
 }
 
-/// The poll rounds up to whole milliseconds. A short wait is rounded down instead, to spin rather than to be late; the
-/// limiter makes up for a longer one.
-fn sleep_for(wait: Duration) -> Duration {
-    if wait < Duration::from_millis(2) { Duration::from_millis(wait.as_millis() as u64) } else { wait }
+/// The poll rounds up to whole milliseconds, and the limiter makes up for that. At a pace that is too fast for it the
+/// wait is rounded down instead, to spin rather than to be late.
+fn sleep_for(wait: Duration, is_tight: bool) -> Duration {
+    if is_tight { Duration::from_millis(wait.as_millis() as u64) } else { wait }
 }
 
 const IPV4: Token = Token(0);
@@ -382,9 +420,15 @@ const IPV6: Token = Token(1);
 const SIGNALS: Token = Token(2);
 const WAKER: Token = Token(3);
 
+/// Signals that stop a run.
+pub const STOPPING: [i32; 3] = [SIGINT, SIGTERM, SIGHUP];
+/// Exit code of a process that was told to stop once more.
+const STOPPED: i32 = 3;
 /// Datagrams, or errors, that are taken in one turn before something is sent again.
 const MOST_RECEIVED: usize = 1024;
 /// Failures in a row that may be those of earlier datagrams.
 const MOST_FAILURES: usize = 8;
+/// Datagrams do not wait longer than this in a receive buffer, as long as they are read without a pause.
+const BACKLOG: Duration = Duration::from_millis(250);
 /// How soon a full device queue or a full channel is tried again.
 const RETRY: Duration = Duration::from_millis(1);

@@ -137,6 +137,17 @@ pub fn dropped(socket: &impl AsFd) -> io::Result<u32> {
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(words[DROPS]) }
 }
 
+/// True if `signal` is ignored, as `nohup` and shells in the background arrange it for the programs they start.
+#[must_use]
+pub fn is_ignored(signal: i32) -> bool {
+    let mut action = MaybeUninit::<libc::sigaction>::zeroed();
+    // SAFETY: with no new action, sigaction only writes the present one to `action`, for which zeros are valid too.
+    unsafe {
+        libc::sigaction(signal, ptr::null(), action.as_mut_ptr()) == 0
+            && action.assume_init().sa_sigaction == libc::SIG_IGN
+    }
+}
+
 fn cause(error: &libc::sock_extended_err) -> Cause {
     const V4_UNREACHABLE: u8 = 3;
     const V6_UNREACHABLE: u8 = 1;
@@ -290,6 +301,12 @@ mod tests {
             let error = wait_for_error(&socket);
             assert_eq!(error, Some(QueuedError { to, cause: Cause::Icmp(Icmp::PortUnreachable) }));
         }
+    }
+
+    #[test]
+    fn a_signal_is_not_ignored_unless_somebody_said_so() {
+        assert!(!is_ignored(libc::SIGUSR2));
+        assert!(is_ignored(libc::SIGPIPE), "the standard library ignores it");
     }
 
     #[test]

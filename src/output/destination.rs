@@ -48,7 +48,7 @@ impl Destination {
 
     /// Standard output for `-`, else a file.
     pub fn named(path: &Path) -> Result<Self, OutputError> {
-        if path == Path::new("-") { Ok(Self::stdout()) } else { Self::file(path) }
+        if is_stdout(path) { Ok(Self::stdout()) } else { Self::file(path) }
     }
 
     /// The file at `path`: a regular one is written as `FILE.partial` until [`Destination::commit`], so that an earlier
@@ -62,7 +62,8 @@ impl Destination {
                 return Err(failed("opening")(io::Error::from(io::ErrorKind::IsADirectory)));
             }
             Ok(metadata) if special || !metadata.is_file() => {
-                let file = OpenOptions::new().write(true).open(path).map_err(failed("opening"))?;
+                // What stands in a file that another name leads to (`/dev/fd/3`) is kept.
+                let file = OpenOptions::new().append(true).open(path).map_err(failed("opening"))?;
                 Kind::Stream(Box::new(file))
             }
             found => {
@@ -81,6 +82,10 @@ impl Destination {
                     name: partial.display().to_string(),
                     source,
                 })?;
+                if let Ok(metadata) = fs::metadata(&path) {
+                    // The new file is as private as the old one. If that fails it is as private as any new file.
+                    let _ = file.set_permissions(metadata.permissions());
+                }
                 Kind::File { file, partial, path, committed: false }
             }
         };
@@ -165,6 +170,13 @@ fn create_alone(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
+/// True for `-` and for the names by which the system knows standard output: opened by its name, a file to which it was
+/// redirected would be written from its start.
+#[must_use]
+pub fn is_stdout(path: &Path) -> bool {
+    ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"].iter().any(|name| path == Path::new(name))
+}
+
 /// The name under which the file at `path` is written until it is complete.
 #[must_use]
 pub fn partial(path: &Path) -> PathBuf {
@@ -182,6 +194,9 @@ const PARTIAL: &str = ".partial";
 
 #[cfg(test)]
 mod tests {
+    use std::fs::Permissions;
+    use std::os::unix::fs::PermissionsExt;
+
     use super::*;
 
     #[test]
@@ -189,13 +204,15 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("servers.csv");
         fs::write(&path, "old\n").unwrap();
+        fs::set_permissions(&path, Permissions::from_mode(0o600)).unwrap();
         let mut destination = Destination::file(&path).unwrap();
         destination.write(b"new\n").unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), "old\n");
         assert_eq!(destination.place(), format!("{}.partial", path.display()));
         destination.commit().unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), "new\n");
-        assert!(!suffixed(&path, PARTIAL).exists());
+        assert!(!partial(&path).exists());
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
     }
 
     #[test]

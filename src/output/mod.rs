@@ -20,7 +20,7 @@ mod value;
 pub mod writer;
 
 pub use assemble::{Assembler, Epoch};
-pub use destination::{Destination, OutputError, partial};
+pub use destination::{Destination, OutputError, is_stdout, partial};
 pub use filter::{Filter, FilterError};
 pub use readers::ReaderFormat;
 pub use sink::Sink;
