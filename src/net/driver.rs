@@ -102,6 +102,10 @@ struct Lane {
     granted: Granted,
     /// It may have more to give: set by an event, cleared when it would block.
     readable: bool,
+    /// Since when it always had more to give, if it had in the last turn.
+    behind_since: Option<Instant>,
+    /// Datagrams received since then.
+    received: usize,
 }
 
 impl Driver {
@@ -152,7 +156,6 @@ impl Driver {
     pub fn run(mut self, watch: &mut dyn Watch) -> Result<Outcome, Error> {
         let mut unwritten = None;
         let mut look_at = watch.interval().map(|interval| Instant::now() + interval);
-        let mut drained_at = Instant::now();
         loop {
             self.stop_if_asked();
             self.drain_errors();
@@ -163,14 +166,8 @@ impl Driver {
                 self.lanes_mut().for_each(|lane| lane.readable = true);
             }
             let drained = self.receive();
-            if drained {
-                drained_at = now;
-                self.engine.handle_timeout(now);
-            } else if let Some(before) = now.checked_sub(BACKLOG)
-                && drained_at < before
-            {
-                // A flood never ends; what arrived so long ago has been read.
-                self.engine.handle_timeout(before);
+            if let Some(seen) = self.seen_until(now) {
+                self.engine.handle_timeout(seen);
             }
             let blocked = self.send();
             self.hand_over(&mut unwritten);
@@ -188,6 +185,12 @@ impl Driver {
             }
             self.wait(drained, blocked || unwritten.is_some(), look_at, watch)?;
         }
+    }
+
+    /// The time before which everything that arrived has been read, if that is later than it was. `now` was taken before
+    /// the last look at the sockets.
+    fn seen_until(&mut self, now: Instant) -> Option<Instant> {
+        self.lanes_mut().map(|lane| lane.seen_until(now)).try_fold(now, |seen, of_lane| Some(seen.min(of_lane?)))
     }
 
     fn stop_if_asked(&mut self) {
@@ -221,14 +224,16 @@ impl Driver {
                     Ok(count) => received += count,
                     Err(error) if error.kind() == ErrorKind::WouldBlock => lane.readable = false,
                     // An error of an earlier datagram is reported on whatever call comes next. It is in the queue with
-                    // its address; the call is repeated, and only a socket that keeps failing is left for this turn.
+                    // its address; the call is repeated, and only a socket that keeps failing is left until the next
+                    // event or deadline.
                     Err(_) if failures < MOST_FAILURES => {
                         failures += 1;
                         drain_errors(engine, lane);
                     }
-                    Err(_) => break,
+                    Err(_) => lane.readable = false,
                 }
             }
+            lane.received += received;
             drained &= !lane.readable;
         }
         drained
@@ -372,7 +377,26 @@ impl Lane {
         poll.registry()
             .register(&mut socket, token, Interest::READABLE)
             .map_err(|source| Error::on("watching", "a UDP socket", source))?;
-        Ok(Self { socket, granted, readable: true })
+        Ok(Self { socket, granted, readable: true, behind_since: None, received: 0 })
+    }
+
+    /// The time before which everything that arrived has been read, if that is later than it was. A flood never lets
+    /// the socket run dry; but once more datagrams were read than its buffer holds, those are among them that waited
+    /// when the counting began.
+    fn seen_until(&mut self, now: Instant) -> Option<Instant> {
+        if !self.readable {
+            self.behind_since = None;
+            return Some(now);
+        }
+        let since = *self.behind_since.get_or_insert_with(|| {
+            self.received = 0;
+            now
+        });
+        if self.received < self.granted.receive_buffer / LEAST_COST {
+            return None;
+        }
+        self.behind_since = None;
+        Some(since)
     }
 }
 
@@ -428,7 +452,7 @@ const STOPPED: i32 = 3;
 const MOST_RECEIVED: usize = 1024;
 /// Failures in a row that may be those of earlier datagrams.
 const MOST_FAILURES: usize = 8;
-/// Datagrams do not wait longer than this in a receive buffer, as long as they are read without a pause.
-const BACKLOG: Duration = Duration::from_millis(250);
+/// Bytes of a receive buffer that the smallest datagram takes, at the least.
+const LEAST_COST: usize = 256;
 /// How soon a full device queue or a full channel is tried again.
 const RETRY: Duration = Duration::from_millis(1);
