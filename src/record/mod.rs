@@ -165,18 +165,91 @@ impl ServerRecord {
 
     /// Forgets everything but the capacity of the strings.
     pub fn clear(&mut self) {
-        *self = Self {
-            name: self.name.emptied(),
-            map: self.map.emptied(),
-            game: self.game.emptied(),
-            folder: self.folder.emptied(),
-            version: self.version.emptied(),
-            spectator_name: self.spectator_name.emptied(),
-            keywords: self.keywords.emptied(),
-            mod_url: self.mod_url.emptied(),
-            error: self.error.emptied(),
-            ..Self::new()
-        };
+        // Field by field, since this runs for every row and moving a whole record costs more; the pattern sees to it that
+        // none is forgotten.
+        let Self { name, map, game, folder, version, spectator_name, keywords, mod_url, error, .. } = self;
+        for text in [name, map, game, folder, version, spectator_name, keywords, mod_url, error] {
+            text.clear();
+        }
+        let Self {
+            address,
+            protocol,
+            target,
+            source,
+            status,
+            icmp,
+            queries,
+            sent_at_us,
+            rtt_us,
+            ping_us,
+            attempts,
+            sent,
+            received,
+            fragments,
+            game_key,
+            app_id,
+            game_id,
+            players,
+            max_players,
+            bots,
+            players_best,
+            max_players_best,
+            players_basis,
+            server_type,
+            os,
+            password,
+            vac,
+            protocol_version,
+            game_port,
+            steam_id,
+            spectator_port,
+            players_declared,
+            rules_declared,
+            flags,
+            name: _,
+            map: _,
+            game: _,
+            folder: _,
+            version: _,
+            spectator_name: _,
+            keywords: _,
+            mod_url: _,
+            error: _,
+        } = Self::new();
+        self.address = address;
+        self.protocol = protocol;
+        self.target = target;
+        self.source = source;
+        self.status = status;
+        self.icmp = icmp;
+        self.queries = queries;
+        self.sent_at_us = sent_at_us;
+        self.rtt_us = rtt_us;
+        self.ping_us = ping_us;
+        self.attempts = attempts;
+        self.sent = sent;
+        self.received = received;
+        self.fragments = fragments;
+        self.game_key = game_key;
+        self.app_id = app_id;
+        self.game_id = game_id;
+        self.players = players;
+        self.max_players = max_players;
+        self.bots = bots;
+        self.players_best = players_best;
+        self.max_players_best = max_players_best;
+        self.players_basis = players_basis;
+        self.server_type = server_type;
+        self.os = os;
+        self.password = password;
+        self.vac = vac;
+        self.protocol_version = protocol_version;
+        self.game_port = game_port;
+        self.steam_id = steam_id;
+        self.spectator_port = spectator_port;
+        self.players_declared = players_declared;
+        self.rules_declared = rules_declared;
+        self.flags = flags;
     }
 
     /// Sets the outcome of `query`.

@@ -19,10 +19,14 @@ impl Text {
         self.clear();
         self.present = true;
         // The whole string is looked at, without an early exit, so that the compiler can use vector instructions.
-        let controls = bytes.iter().fold(false, |found, &byte| found | (byte < 0x20) | (byte == 0x7F));
-        if !controls
+        let (mut controls, mut all) = (0, 0);
+        for &byte in bytes {
+            controls |= u8::from(byte < 0x20) | u8::from(byte == 0x7F);
+            all |= byte;
+        }
+        if controls == 0
             && let Ok(text) = std::str::from_utf8(bytes)
-            && (text.is_ascii() || !text.chars().any(breaks_lines))
+            && (all < 0x80 || !text.chars().any(breaks_lines))
         {
             self.value.push_str(text);
             return Flags::NONE;
@@ -62,12 +66,6 @@ impl Text {
         self.value.clear();
         self.original.clear();
         self.present = false;
-    }
-
-    /// Takes the text away, empty and with its capacity.
-    pub(super) fn emptied(&mut self) -> Self {
-        self.clear();
-        std::mem::take(self)
     }
 
     /// Bytes that fit without an allocation.
