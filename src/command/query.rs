@@ -1,6 +1,7 @@
 //! `fragscan query`: one server, or a few, for a person to read.
 
 use std::process::ExitCode;
+use std::sync::PoisonError;
 
 use super::progress::Progress;
 use super::{say, session};
@@ -16,8 +17,9 @@ pub(super) fn run(args: QueryArgs) -> Result<ExitCode, Error> {
     let (instant, unix_us) = read_clocks();
     let epoch = Epoch { instant, unix_us };
     let (config, format) = config::query(args, unix_us.unsigned_abs())?;
-    let prepared = config.prepare(None)?;
-    let left_out = prepared.tally.invalid + prepared.tally.excluded.total();
+    let prepared = config.prepare(None, |line| say(line))?;
+    let tally = *prepared.tally.lock().unwrap_or_else(PoisonError::into_inner);
+    let left_out = tally.invalid + tally.excluded.total();
     if left_out > 0 {
         say(&format_args!("{left_out} of these addresses are special-purpose and not asked"));
     }

@@ -6,6 +6,7 @@ use std::io::{self, IsTerminal};
 use std::mem;
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::{Arc, PoisonError};
 use std::time::Instant;
 
 use super::progress::Progress;
@@ -36,18 +37,19 @@ pub(super) fn run(args: ScanArgs) -> Result<ExitCode, Error> {
     let about = About::new(&config, epoch)?;
     let filter = mem::take(&mut config.filter);
     let shown = progress(&config);
-    let prepared = config.prepare(farm.as_ref().map(Serving::farm))?;
+    let prepared = config.prepare(farm.as_ref().map(Serving::farm), |line| say(line))?;
     let mut progress = shown(instant);
     let in_force = SettingsInForce::new(&prepared.settings, IO);
-    let tally = prepared.tally;
-    let unaskable = tally.invalid - about.bad_lines;
+    let tally = Arc::clone(&prepared.tally);
+    let tally = move || *tally.lock().unwrap_or_else(PoisonError::into_inner);
+    let unaskable = tally().invalid - about.bad_lines;
     if unaskable > 0 {
         say(&config::why_unaskable(unaskable));
     }
     let (outcome, report) = session::run(prepared, filter, sinks, epoch, &mut progress)?;
     drop(progress);
     drop(farm);
-    about.finish(tally, in_force, outcome, report)
+    about.finish(tally(), in_force, outcome, report)
 }
 
 /// What is known about a run before it starts, for the account at its end.

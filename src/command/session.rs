@@ -22,9 +22,8 @@ pub(super) fn run(
     epoch: Epoch,
     progress: &mut Progress,
 ) -> Result<(Outcome, Report), Error> {
-    let Prepared { targets, settings, plans, origins, .. } = prepared;
-    let (ipv4, ipv6) = (targets.has_ipv4(), targets.has_ipv6());
-    let engine = Engine::new(settings, plans.clone(), Box::new(targets), epoch.instant);
+    let Prepared { targets, families: (ipv4, ipv6), settings, plans, origins, .. } = prepared;
+    let engine = Engine::new(settings, plans.clone(), targets, epoch.instant);
     let (batches, to_write) = bounded(BATCHES);
     let (to_return, returned) = bounded(BATCHES);
     let driver = Driver::new(engine, ipv4, ipv6, Box::new(Portable::new()), Handover { batches, returned })?;

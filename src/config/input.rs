@@ -1,6 +1,5 @@
 //! Targets from arguments and files into one set.
 
-use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
@@ -32,10 +31,46 @@ pub(super) struct Inputs {
     pub bad_lines: u64,
     /// Conditions on the rows of earlier outputs.
     pub filter: Filter,
-    default: AnyProtocol,
-    ports: Option<Ports>,
+    pub reading: Reading,
     farm_origin: u32,
-    plan_numbers: HashMap<&'static str, u16>,
+}
+
+/// How targets are read that leave something out.
+#[derive(Debug, Clone)]
+pub(super) struct Reading {
+    /// Protocol of targets that name none.
+    pub protocol: AnyProtocol,
+    /// Ports of targets that name none.
+    pub ports: Option<Ports>,
+}
+
+impl Reading {
+    /// The addresses, the ports and the plan that `spec` means; an error for names and farms.
+    pub(super) fn read(&self, spec: &TargetSpec<'_>) -> Result<(IpRange, Ports, u16), String> {
+        let protocol = match spec.scheme {
+            None => self.protocol,
+            Some(name) => protocol::by_name(name).ok_or_else(|| unknown_protocol(name))?,
+        };
+        let range = match spec.hosts {
+            Hosts::Range(range) => range,
+            Hosts::Name(name) => {
+                return Err(format!(
+                    "{name:?} is a name: write an IPv4 address, an [IPv6] address, a range or a block"
+                ));
+            }
+            Hosts::Farm { .. } => return Err("simulated servers are for the command line".into()),
+        };
+        let ports = match spec.ports.as_ref().or(self.ports.as_ref()) {
+            Some(ports) => ports.clone(),
+            None => Ports::one(protocol.spec().default_port),
+        };
+        Ok((range, ports, plan_of(protocol)))
+    }
+}
+
+/// Number of the plan that speaks `protocol`: every protocol has one, in the order of the registry.
+fn plan_of(protocol: AnyProtocol) -> u16 {
+    protocol::all().position(|other| other == protocol).unwrap_or(0) as u16
 }
 
 /// What a file held when it was read.
@@ -48,20 +83,18 @@ pub struct InputDigest {
 }
 
 impl Inputs {
-    pub(super) fn new(include_private: bool, default: AnyProtocol, ports: Option<Ports>) -> Self {
+    pub(super) fn new(include_private: bool, reading: Reading) -> Self {
         Self {
             builder: TargetSetBuilder::new(include_private),
-            plans: Vec::new(),
+            plans: protocol::all().map(Plan::of).collect(),
             origins: Vec::new(),
             farm: None,
             digests: Vec::new(),
             complaints: Vec::new(),
             bad_lines: 0,
             filter: Filter::default(),
-            default,
-            ports,
+            reading,
             farm_origin: 0,
-            plan_numbers: HashMap::new(),
         }
     }
 
@@ -74,19 +107,13 @@ impl Inputs {
     /// Adds the targets of a file; `-` is standard input. Lines that cannot be read are counted and noted.
     pub(super) fn file(&mut self, path: &Path) -> Result<(), Error> {
         let name = path.display().to_string();
-        // One origin serves every line that is a single address.
-        let source: Arc<str> = name.as_str().into();
-        self.origins.push(Origin { text: None, source: Some(Arc::clone(&source)) });
-        let plain = (self.origins.len() - 1) as u32;
+        let (plain, source) = self.file_origin(path);
         let mut listing = Listing::default();
         let digest = each_line(path, |number, line| {
-            let result = line.and_then(|text| listing.read(text)).and_then(|line| match line {
-                Line::Nothing => Ok(()),
-                Line::Row(_, row) if !self.filter.holds_for(|name| row.value(name)) => Ok(()),
-                Line::Target(text) | Line::Row(text, _) => {
-                    let spec = TargetSpec::parse(&text).map_err(|reason| reason.to_string())?;
-                    self.add(&spec, &text, Some((&source, plain)))
-                }
+            let result = named(&mut listing, &self.filter, line).and_then(|text| {
+                let Some(text) = text else { return Ok(()) };
+                let spec = TargetSpec::parse(&text).map_err(|reason| reason.to_string())?;
+                self.add(&spec, &text, Some((&source, plain)))
             });
             if let Err(reason) = result {
                 self.builder.invalid();
@@ -99,6 +126,13 @@ impl Inputs {
         })?;
         self.digests.push(InputDigest { name, sha256: digest });
         Ok(())
+    }
+
+    /// The origin that serves every line of a file that is a single address, and the file's name.
+    pub(super) fn file_origin(&mut self, path: &Path) -> (u32, Arc<str>) {
+        let source: Arc<str> = path.display().to_string().into();
+        self.origins.push(Origin { text: None, source: Some(Arc::clone(&source)) });
+        ((self.origins.len() - 1) as u32, source)
     }
 
     /// Leaves out what `text` names.
@@ -128,7 +162,7 @@ impl Inputs {
 
     /// Adds the servers of a farm, now that its port is known.
     pub(super) fn add_farm(&mut self, farm: &Farm) {
-        let plan = self.plan(self.default);
+        let plan = plan_of(self.reading.protocol);
         // Neighbours on the same port are one range.
         let mut first = 0;
         for index in 1..=farm.len() {
@@ -145,35 +179,20 @@ impl Inputs {
 
     /// Adds one target; `file` is the file's name and the origin of its single addresses.
     fn add(&mut self, spec: &TargetSpec<'_>, text: &str, file: Option<(&Arc<str>, u32)>) -> Result<(), String> {
-        let protocol = match spec.scheme {
-            None => self.default,
-            Some(name) => protocol::by_name(name).ok_or_else(|| unknown_protocol(name))?,
-        };
-        let range = match spec.hosts {
-            Hosts::Range(range) => range,
-            Hosts::Name(name) => {
-                return Err(format!(
-                    "{name:?} is a name: write an IPv4 address, an [IPv6] address, a range or a block"
-                ));
+        if let (Hosts::Farm { servers, parameters }, None) = (&spec.hosts, file) {
+            if self.farm.is_some() {
+                return Err("one farm is enough for a scan".into());
             }
-            Hosts::Farm { .. } if file.is_some() => return Err("simulated servers are for the command line".into()),
-            Hosts::Farm { .. } if self.farm.is_some() => return Err("one farm is enough for a scan".into()),
-            Hosts::Farm { servers, parameters } => {
-                self.farm = Some(farm_target(servers, parameters).map_err(|error| error.to_string())?);
-                self.farm_origin = self.origin(text, None);
-                return Ok(());
-            }
-        };
-        let ports = match spec.ports.as_ref().or(self.ports.as_ref()) {
-            Some(ports) => ports.clone(),
-            None => Ports::one(protocol.spec().default_port),
-        };
+            self.farm = Some(farm_target(*servers, parameters).map_err(|error| error.to_string())?);
+            self.farm_origin = self.origin(text, None);
+            return Ok(());
+        }
+        let (range, ports, plan) = self.reading.read(spec)?;
         let origin = match file {
-            Some((_, plain)) if range.is_single() && ports.len() == 1 => plain,
+            Some((_, single)) if range.is_single() && ports.len() == 1 => single,
             _ if range.is_single() && ports.len() == 1 => self.argument_origin(),
             _ => self.origin(text, file.map(|(source, _)| Arc::clone(source))),
         };
-        let plan = self.plan(protocol);
         self.builder.add(range, &ports, plan, origin, file.is_none());
         Ok(())
     }
@@ -192,13 +211,19 @@ impl Inputs {
             self.origins.len() - 1
         }) as u32
     }
+}
 
-    fn plan(&mut self, protocol: AnyProtocol) -> u16 {
-        *self.plan_numbers.entry(protocol.spec().name).or_insert_with(|| {
-            self.plans.push(Plan::of(protocol));
-            (self.plans.len() - 1) as u16
-        })
-    }
+/// The target that a line of a list names, as it would be typed; none for headers and for rows that `filter` holds back.
+pub(super) fn named(
+    listing: &mut Listing,
+    filter: &Filter,
+    line: Result<&str, String>,
+) -> Result<Option<String>, String> {
+    Ok(match listing.read(line?)? {
+        Line::Nothing => None,
+        Line::Row(_, row) if !filter.holds_for(|name| row.value(name)) => None,
+        Line::Target(text) | Line::Row(text, _) => Some(text),
+    })
 }
 
 /// What to say when there is no protocol `name`.
@@ -208,7 +233,7 @@ pub(super) fn unknown_protocol(name: &str) -> String {
 }
 
 /// Calls `take` with every line of a file that says something, and returns the SHA-256 of the whole file.
-fn each_line(
+pub(super) fn each_line(
     path: &Path,
     mut take: impl FnMut(u64, Result<&str, String>) -> Result<(), Error>,
 ) -> Result<String, Error> {
@@ -253,4 +278,4 @@ impl Read for Digested<'_> {
 
 const BUFFER: usize = 64 << 10;
 /// Lines that cannot be read are shown up to this many.
-const MOST_COMPLAINTS: usize = 20;
+pub(super) const MOST_COMPLAINTS: usize = 20;

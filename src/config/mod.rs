@@ -4,6 +4,7 @@ mod farm;
 mod input;
 mod query;
 mod scan;
+mod stdin;
 mod value;
 
 pub use farm::{FarmConfig, farm};

@@ -1,13 +1,15 @@
 //! The arguments of `fragscan scan`, checked, with every input read.
 
+use std::fmt::Display;
 use std::fs;
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use super::input::{InputDigest, Inputs, unknown_protocol};
+use super::input::{InputDigest, Inputs, Reading, unknown_protocol};
+use super::stdin;
 use super::value::{self, Limit};
 use crate::cli::ScanArgs;
 use crate::engine::{Plan, Rate, Settings};
@@ -19,7 +21,8 @@ use crate::output::{is_stdout, partial};
 use crate::protocol;
 use crate::record::{self, Column, Query, QuerySet};
 use crate::rng::AddressHasher;
-use crate::target::{Order, Origin, Ports, Reason, Tally, TargetSet};
+use crate::target::stream::Stream;
+use crate::target::{Order, Origin, Ports, Reason, Source, Tally};
 
 /// What a scan does.
 pub struct ScanConfig {
@@ -50,6 +53,8 @@ pub struct ScanConfig {
     /// What the input files held.
     pub digests: Vec<InputDigest>,
     strict: bool,
+    /// Standard input is read while the scan runs; the origin of its targets.
+    stdin: Option<u32>,
     inputs: Inputs,
     limits: Limits,
 }
@@ -87,12 +92,14 @@ pub struct Output {
     pub format: Format,
 }
 
-/// A scan whose targets are known.
+/// A scan whose targets are known, or become known while it runs.
 pub struct Prepared {
     /// The targets.
-    pub targets: TargetSet,
-    /// What became of the input.
-    pub tally: Tally,
+    pub targets: Box<dyn Source>,
+    /// Some may be IPv4, some may be IPv6.
+    pub families: (bool, bool),
+    /// What became of the input so far.
+    pub tally: Arc<Mutex<Tally>>,
     /// Settings of the engine.
     pub settings: Settings,
     /// Plans of the targets.
@@ -123,7 +130,7 @@ pub fn scan(args: ScanArgs, random: u64) -> Result<ScanConfig, Error> {
     let outputs = outputs(&args.output, args.format.as_deref())?;
     let read = args.input.iter().chain(&args.exclude_file).map(PathBuf::as_path);
     refuse_collisions(read, &outputs, args.metadata.as_deref())?;
-    let mut inputs = inputs(&args)?;
+    let (mut inputs, stdin) = inputs(&args)?;
     if args.strict && inputs.bad_lines > 0 {
         let first = inputs.complaints.first().map_or("", String::as_str);
         let more = inputs.bad_lines - 1;
@@ -145,6 +152,7 @@ pub fn scan(args: ScanArgs, random: u64) -> Result<ScanConfig, Error> {
         order,
         digests: std::mem::take(&mut inputs.digests),
         strict: args.strict,
+        stdin,
         inputs,
         limits,
     })
@@ -154,10 +162,16 @@ impl ScanConfig {
     /// Makes the set of targets, with those of the farm that was started in the meantime.
     ///
     /// With `--strict`, targets that cannot be asked at all are an error too.
-    pub fn prepare(mut self, farm: Option<&Farm>) -> Result<Prepared, Error> {
+    /// `complain` is told of what cannot be read of standard input later.
+    pub fn prepare(
+        mut self,
+        farm: Option<&Farm>,
+        complain: impl Fn(&dyn Display) + Send + 'static,
+    ) -> Result<Prepared, Error> {
         if let Some(farm) = farm {
             self.inputs.add_farm(farm);
         }
+        let zones = self.inputs.builder.zones();
         let (targets, tally) =
             self.inputs.builder.build(self.order, self.seed).map_err(|reason| Error::usage(reason.to_string()))?;
         let unaskable = tally.invalid - self.bad_lines;
@@ -165,11 +179,22 @@ impl ScanConfig {
             return Err(Error::usage(format!("{}; nothing was sent, because of --strict", why_unaskable(unaskable))));
         }
         // An earlier output must not be replaced by an empty one because a list was broken.
-        if targets.is_empty() {
+        if targets.is_empty() && self.stdin.is_none() {
             return Err(Error::usage(format!("there is nothing to scan: {}", why_empty(&tally))));
         }
-        let settings = self.limits.settings(targets.all_loopback(), self.seed);
-        Ok(Prepared { targets, tally, settings, plans: self.inputs.plans.into(), origins: self.inputs.origins.into() })
+        let settings = self.limits.settings(targets.all_loopback() && self.stdin.is_none(), self.seed);
+        let mut families = (targets.has_ipv4(), targets.has_ipv6());
+        let tally = Arc::new(Mutex::new(tally));
+        let targets: Box<dyn Source> = if let Some(origin) = self.stdin {
+            families = (true, true);
+            let items = stdin::start(self.inputs.reading, self.inputs.filter, origin, complain)
+                .map_err(|source| Error::Input { name: "standard input".into(), source })?;
+            Box::new(Stream::new(targets, items, zones, Arc::clone(&tally), self.order, self.seed))
+        } else {
+            Box::new(targets)
+        };
+        let (plans, origins) = (self.inputs.plans.into(), self.inputs.origins.into());
+        Ok(Prepared { targets, families, tally, settings, plans, origins })
     }
 }
 
@@ -233,7 +258,9 @@ fn limits(args: &ScanArgs) -> Result<Limits, Error> {
     Ok(limits)
 }
 
-fn inputs(args: &ScanArgs) -> Result<Inputs, Error> {
+/// Reads everything but standard input, of which only the origin is returned: unless `--strict` wants all lines to be
+/// looked at before the first datagram, it is read while the scan runs.
+fn inputs(args: &ScanArgs) -> Result<(Inputs, Option<u32>), Error> {
     if args.targets.is_empty() && args.input.is_empty() {
         return Err(Error::usage(
             "there is nothing to scan: name targets, or a file of them with --input (try farm:1000 for simulated ones)",
@@ -242,7 +269,7 @@ fn inputs(args: &ScanArgs) -> Result<Inputs, Error> {
     let protocol = protocol::by_name(&args.protocol)
         .ok_or_else(|| Error::usage(format!("--protocol: {}", unknown_protocol(&args.protocol))))?;
     let ports = args.ports.as_deref().map(|text| value::parse::<Ports>("--ports", text)).transpose()?;
-    let mut inputs = Inputs::new(args.include_private, protocol, ports);
+    let mut inputs = Inputs::new(args.include_private, Reading { protocol, ports });
     inputs.filter = filter("--input-where", &args.input_condition)?;
     for text in &args.exclude {
         inputs.exclude(text).map_err(|reason| Error::usage(format!("--exclude {text:?}: {reason}")))?;
@@ -253,10 +280,15 @@ fn inputs(args: &ScanArgs) -> Result<Inputs, Error> {
     for text in &args.targets {
         inputs.argument(text)?;
     }
+    let mut stdin = None;
     for path in &args.input {
-        inputs.file(path)?;
+        if path == Path::new("-") && !args.strict {
+            stdin = Some(inputs.file_origin(path).0);
+        } else {
+            inputs.file(path)?;
+        }
     }
-    Ok(inputs)
+    Ok((inputs, stdin))
 }
 
 fn outputs(paths: &[PathBuf], format: Option<&str>) -> Result<Vec<Output>, Error> {

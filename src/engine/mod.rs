@@ -53,6 +53,8 @@ pub struct Engine {
     plans: Arc<[Plan]>,
     source: Box<dyn Source>,
     exhausted: bool,
+    /// The source had nothing when it was asked last, and may have something later.
+    awaiting: bool,
     hold_new: bool,
     stopping: Option<Instant>,
     flights: FlightTable,
@@ -137,6 +139,7 @@ impl Engine {
             plans,
             source,
             exhausted: false,
+            awaiting: false,
             hold_new: false,
             stopping: None,
             flights: FlightTable::new(settings.window, settings.key),
@@ -263,11 +266,13 @@ impl Engine {
         let work = !self.follow_ups.is_empty() || !self.retries.is_empty();
         let room = self.may_start() && self.flights.len() < self.settings.window;
         let parked = self.hosts.earliest().filter(|_| room);
-        let new = room && !self.exhausted && !self.hosts.is_full();
+        let more = room && !self.exhausted && !self.hosts.is_full();
+        let new = more && !self.awaiting;
+        let arrival = (more && self.awaiting).then(|| now + ARRIVAL);
         let send = (work || new || parked.is_some_and(|at| at <= now))
             .then(|| self.limiter.next_batch(now).unwrap_or(now).max(now));
         let batch = self.batch_began.map(|began| began + BATCH_AGE);
-        [send, parked.filter(|at| *at > now), batch, self.stopping, self.deadlines.earliest()]
+        [send, arrival, parked.filter(|at| *at > now), batch, self.stopping, self.deadlines.earliest()]
             .into_iter()
             .flatten()
             .min()
@@ -362,12 +367,16 @@ impl Engine {
                 Some(target) => target,
                 None if self.exhausted || self.hosts.is_full() => return None,
                 None => match self.source.poll_target() {
-                    Poll::Pending => return None,
+                    Poll::Pending => {
+                        self.awaiting = true;
+                        return None;
+                    }
                     Poll::Ready(None) => {
                         self.exhausted = true;
                         return None;
                     }
                     Poll::Ready(Some(target)) => {
+                        self.awaiting = false;
                         let pace = self.plans[usize::from(target.plan)].legs[0].protocol.pace();
                         if !self.hosts.admit(target, pace.host, now) {
                             continue;
@@ -586,6 +595,8 @@ impl Flight {
 const MOST_HELD: usize = 64 << 20;
 /// How soon a datagram is tried again for which the system had no room.
 const CONGESTION_PAUSE: Duration = Duration::from_millis(10);
+/// How soon a source that had nothing is asked again.
+const ARRIVAL: Duration = Duration::from_millis(10);
 /// A batch is handed over when its first target has waited this long.
 const BATCH_AGE: Duration = Duration::from_millis(100);
 /// Empty batches that are kept.

@@ -29,6 +29,7 @@ pub mod permute;
 mod ports;
 pub mod ranges;
 mod set;
+pub mod stream;
 mod sweep;
 #[cfg(test)]
 mod tests;

@@ -1,0 +1,226 @@
+//! Targets that become known while the scan runs: standard input that another program is still writing.
+//!
+//! Nothing is waited for: what has arrived is asked. Targets are drawn at random from a window of those that are known,
+//! and each is asked once; to know that, every target that was seen is kept, in 8 bytes and a share of a hash table.
+
+use std::collections::VecDeque;
+use std::net::IpAddr;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::Poll;
+
+use crossbeam_channel::{Receiver, TryRecvError};
+use hashbrown::HashTable;
+
+use super::{Order, Ruling, Source, Tally, Target, TargetSet, Zones};
+use crate::rng::{AddressHasher, Rng, mix};
+
+/// What comes out of a stream.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Item {
+    /// A target.
+    Target(Target),
+    /// A line that could not be read.
+    Bad,
+}
+
+/// A set of targets, and the stream that follows it.
+pub struct Stream {
+    set: TargetSet,
+    items: Receiver<Item>,
+    ended: bool,
+    /// Known and not asked yet.
+    window: VecDeque<Target>,
+    /// Draws from the window; absent if the order is that of the input.
+    draw: Option<Rng>,
+    seen: Seen,
+    zones: Zones,
+    tally: Arc<Mutex<Tally>>,
+}
+
+impl Stream {
+    /// The targets of `set`, then those of `items` that `zones` do not exclude. `tally` is counted up as they come.
+    #[must_use]
+    pub fn new(
+        set: TargetSet,
+        items: Receiver<Item>,
+        zones: Zones,
+        tally: Arc<Mutex<Tally>>,
+        order: Order,
+        seed: u64,
+    ) -> Self {
+        Self {
+            set,
+            items,
+            ended: false,
+            window: VecDeque::with_capacity(WINDOW),
+            draw: (order == Order::Shuffled).then(|| Rng::new(seed)),
+            seen: Seen::new(AddressHasher::new(seed)),
+            zones,
+            tally,
+        }
+    }
+
+    /// Takes what has arrived, as long as the window has room.
+    fn fill(&mut self) {
+        let Self { items, window, seen, zones, tally, ended, .. } = self;
+        if *ended || window.len() >= WINDOW {
+            return;
+        }
+        let mut tally = tally.lock().unwrap_or_else(PoisonError::into_inner);
+        // Bounded: an item that takes no room in the window was read by somebody, who is slower than this loop.
+        for _ in 0..MOST_AT_ONCE {
+            if window.len() >= WINDOW {
+                return;
+            }
+            match items.try_recv() {
+                Err(TryRecvError::Empty) => return,
+                Err(TryRecvError::Disconnected) => {
+                    *ended = true;
+                    return;
+                }
+                Ok(Item::Bad) => {
+                    tally.read += 1;
+                    tally.invalid += 1;
+                }
+                Ok(Item::Target(target)) => {
+                    tally.read += 1;
+                    match zones.ruling(&target.address, false) {
+                        Some(Ruling::Invalid) => tally.invalid += 1,
+                        Some(Ruling::Excluded(reason)) => tally.excluded[reason] += 1,
+                        None if !seen.insert(&target) => tally.duplicate += 1,
+                        None => window.push_back(target),
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl Source for Stream {
+    fn poll_target(&mut self) -> Poll<Option<Target>> {
+        if let Poll::Ready(Some(target)) = self.set.poll_target() {
+            self.seen.insert(&target);
+            return Poll::Ready(Some(target));
+        }
+        self.fill();
+        let next = match &mut self.draw {
+            Some(rng) => self.window.swap_remove_back(rng.below(self.window.len() as u64) as usize),
+            None => self.window.pop_front(),
+        };
+        match next {
+            Some(target) => Poll::Ready(Some(target)),
+            None if self.ended => Poll::Ready(None),
+            None => Poll::Pending,
+        }
+    }
+
+    fn remaining(&self) -> Option<u64> {
+        Some(self.set.remaining()? + self.window.len() as u64)
+    }
+}
+
+/// Every target that was seen. An IPv4 target is known exactly, an IPv6 target by a keyed hash of 64 bits.
+struct Seen {
+    /// Many tables rather than one, so that when they grow they do not all exist twice at once.
+    shards: Vec<HashTable<u64>>,
+    hasher: AddressHasher,
+}
+
+impl Seen {
+    fn new(hasher: AddressHasher) -> Self {
+        Self { shards: (0..SHARDS).map(|_| HashTable::new()).collect(), hasher }
+    }
+
+    /// False if it was seen before.
+    fn insert(&mut self, target: &Target) -> bool {
+        let key = match target.address.ip() {
+            IpAddr::V4(ip) => {
+                u64::from(ip.to_bits()) << 32 | u64::from(target.address.port()) << 16 | u64::from(target.plan)
+            }
+            IpAddr::V6(_) => self.hasher.socket(&target.address) ^ mix(u64::from(target.plan) + 1),
+        };
+        let hash = mix(key);
+        let shard = &mut self.shards[(hash >> 58) as usize % SHARDS];
+        let new = shard.find(hash, |&other| other == key).is_none();
+        if new {
+            shard.insert_unique(hash, key, |&other| mix(other));
+        }
+        new
+    }
+}
+
+/// Targets among which the next one is drawn.
+const WINDOW: usize = 8192;
+/// Items that are taken before somebody else has a turn.
+const MOST_AT_ONCE: usize = 1024;
+const SHARDS: usize = 64;
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+    use std::net::SocketAddr;
+
+    use crossbeam_channel::{Sender, unbounded};
+
+    use super::*;
+    use crate::target::{Exclusions, TargetSetBuilder};
+
+    fn target(n: u32) -> Target {
+        Target { address: SocketAddr::from((n.to_be_bytes(), 27_015)), plan: 0, origin: 0 }
+    }
+
+    fn stream(order: Order) -> (Sender<Item>, Stream, Arc<Mutex<Tally>>) {
+        let (sender, items) = unbounded();
+        let (set, tally) = TargetSetBuilder::new(false).build(order, 1).unwrap();
+        let tally = Arc::new(Mutex::new(tally));
+        let stream = Stream::new(set, items, Exclusions::new(false).zones(), Arc::clone(&tally), order, 1);
+        (sender, stream, tally)
+    }
+
+    #[test]
+    fn what_has_arrived_is_given_before_the_end_is_known() {
+        let (sender, mut stream, _) = stream(Order::Shuffled);
+        assert_eq!(stream.poll_target(), Poll::Pending);
+        sender.send(Item::Target(target(0x0808_0808))).unwrap();
+        assert_eq!(stream.poll_target(), Poll::Ready(Some(target(0x0808_0808))));
+        assert_eq!(stream.poll_target(), Poll::Pending);
+        drop(sender);
+        assert_eq!(stream.poll_target(), Poll::Ready(None));
+    }
+
+    #[test]
+    fn each_target_comes_once_and_everything_is_in_the_tally() {
+        let (sender, mut stream, tally) = stream(Order::Shuffled);
+        let public = 0x0808_0000;
+        for n in 0..20_000 {
+            sender.send(Item::Target(target(public + n % 15_000))).unwrap();
+        }
+        sender.send(Item::Bad).unwrap();
+        for ip in [0x0A00_0001, 0xC000_0201, 0x7FFF_FFFF] {
+            sender.send(Item::Target(target(ip))).unwrap();
+        }
+        drop(sender);
+        let mut given = Vec::new();
+        while let Poll::Ready(Some(target)) = stream.poll_target() {
+            given.push(target.address);
+        }
+        let distinct: HashSet<_> = given.iter().collect();
+        assert_eq!((given.len(), distinct.len()), (15_000, 15_000));
+        assert!(given.windows(2).filter(|pair| pair[0] > pair[1]).count() > 5_000, "they are shuffled");
+        let tally = *tally.lock().unwrap();
+        assert_eq!((tally.read, tally.invalid, tally.duplicate, tally.excluded.total()), (20_004, 2, 5_000, 2));
+    }
+
+    #[test]
+    fn the_order_of_the_input_is_kept_when_it_is_asked_for() {
+        let (sender, mut stream, _) = stream(Order::Input);
+        (0..1_000).for_each(|n| sender.send(Item::Target(target(0x0808_0000 + n))).unwrap());
+        drop(sender);
+        let mut n = 0;
+        while let Poll::Ready(Some(given)) = stream.poll_target() {
+            assert_eq!(given, target(0x0808_0000 + n));
+            n += 1;
+        }
+        assert_eq!(n, 1_000);
+    }
+}
