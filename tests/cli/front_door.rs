@@ -1,0 +1,197 @@
+//! What people bring and what they want to see: streams, earlier outputs, conditions, tables, one server, readers.
+
+use std::io::Write;
+use std::process::{Command, Stdio};
+
+use assert_cmd::cargo::cargo_bin;
+use flate2::Compression;
+use flate2::write::GzEncoder;
+
+use crate::support::{Folder, Object, Table, closed_port, wait_for};
+
+#[test]
+fn standard_input_is_asked_before_its_end_is_known() {
+    let folder = Folder::new();
+    let port = closed_port();
+    let mut child = Command::new(cargo_bin!("fragscan"))
+        .current_dir(folder.path())
+        .args(["scan", "-i", "-", "-o", "servers.csv", "--rate", "max"])
+        .stdin(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    writeln!(stdin, "127.0.0.2:{port}\n127.0.0.3:{port}\nno target!\n127.0.0.2:{port}").unwrap();
+    stdin.flush().unwrap();
+    let rows = || {
+        let partial = std::fs::read(folder.path().join("servers.csv.partial")).ok()?;
+        (Table::read(&partial).rows.len() == 2).then_some(())
+    };
+    wait_for("two rows while the input is open", rows);
+    writeln!(stdin, "127.0.1.0/30:{port}").unwrap();
+    drop(stdin);
+    let output = child.wait_with_output().unwrap();
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(0), "{stderr}");
+    assert!(stderr.contains("-:3: "), "{stderr}");
+    let table = folder.table("servers.csv");
+    assert_eq!(table.rows.len(), 6);
+    assert!(table.column("source").iter().all(|source| *source == "-"));
+    let input = &folder.metadata("servers.csv")["ledger"]["input"];
+    assert_eq!([&input["read"], &input["invalid"], &input["duplicate"]], [8, 1, 1]);
+}
+
+#[test]
+fn an_earlier_output_is_a_list_whatever_its_form() {
+    let folder = Folder::new();
+    folder.run_well(&[
+        "scan",
+        "farm:200?silent=30%",
+        "--timeout",
+        "100ms",
+        "--retries",
+        "0",
+        "-o",
+        "a.csv",
+        "-o",
+        "a.ndjson",
+    ]);
+    let mut packed = GzEncoder::new(Vec::new(), Compression::fast());
+    packed.write_all(&folder.read("a.csv")).unwrap();
+    folder.write("a.csv.gz", packed.finish().unwrap());
+    folder.write("a.ndjson.zst", zstd::encode_all(folder.read("a.ndjson").as_slice(), 1).unwrap());
+    let before = folder.table("a.csv");
+    let silent: Vec<_> = before.rows.iter().filter(|row| row[6] == "timeout").map(|row| row[0].clone()).collect();
+    assert!(silent.len() > 20 && silent.len() < 120, "{}", silent.len());
+    for list in ["a.csv", "a.ndjson", "a.csv.gz", "a.ndjson.zst"] {
+        let again = [
+            "scan",
+            "-i",
+            list,
+            "--input-where",
+            "status=timeout",
+            "--timeout",
+            "50ms",
+            "--retries",
+            "0",
+            "-o",
+            "b.csv",
+        ];
+        folder.run_well(&again);
+        let mut silent = silent.clone();
+        silent.sort();
+        assert_eq!(folder.table("b.csv").sorted("address"), silent, "{list}");
+    }
+}
+
+#[test]
+fn other_scanners_lists_are_understood() {
+    let folder = Folder::new();
+    let port = closed_port();
+    folder.write("zmap.csv", format!("saddr,sport\n127.0.0.2,{port}\n"));
+    folder.write("masscan.txt", format!("#masscan\nopen udp {port} 127.0.0.3 1700000000\n# end\n"));
+    folder.write("masscan.json", format!("[\n{{ \"ip\": \"127.0.0.4\", \"ports\": [ {{\"port\": {port}}} ] }},\n]\n"));
+    folder.run_well(&["scan", "-i", "zmap.csv", "-i", "masscan.txt", "-i", "masscan.json", "-o", "servers.csv"]);
+    assert_eq!(folder.table("servers.csv").sorted("ip"), ["127.0.0.2", "127.0.0.3", "127.0.0.4"]);
+}
+
+#[test]
+fn conditions_hold_back_rows_and_the_account_says_so() {
+    let folder = Folder::new();
+    folder.run_well(&[
+        "scan",
+        "farm:300",
+        "--where",
+        "players>20,name~(?i)zombie|surf",
+        "--fields",
+        "players,name",
+        "-o",
+        "servers.csv",
+    ]);
+    let table = folder.table("servers.csv");
+    assert_eq!(table.header, ["players", "name"]);
+    assert!(!table.rows.is_empty());
+    for row in &table.rows {
+        assert!(
+            row[0].parse::<u32>().unwrap() > 20 && (row[1].contains("Zombie") || row[1].contains("Surf")),
+            "{row:?}"
+        );
+    }
+    let rows = &folder.metadata("servers.csv")["ledger"]["rows"];
+    assert_eq!(rows["withheld"].as_u64().unwrap() + rows["written"].as_u64().unwrap(), 300);
+    assert_eq!(rows["written"], table.rows.len());
+}
+
+#[test]
+fn a_table_has_a_line_for_each_server_and_no_colours_in_a_pipe() {
+    let run = Folder::new().run_well(&["scan", "farm:20", "--format", "table"]);
+    let text = String::from_utf8(run.stdout).unwrap();
+    assert_eq!(text.lines().count(), 21);
+    assert!(text.starts_with("NAME ") && text.contains("ADDRESS"), "{text}");
+    assert!(!text.contains('\x1B'));
+    let run = Folder::new().run_well(&["scan", "farm:20", "--format", "table", "--color", "always"]);
+    assert!(String::from_utf8(run.stdout).unwrap().contains('\x1B'));
+}
+
+#[test]
+fn one_server_is_shown_with_everything_it_said_and_silence_is_exit_code_1() {
+    let folder = Folder::new();
+    let port = closed_port().to_string();
+    let mut farm = Command::new(cargo_bin!("fragscan"))
+        .args(["farm", "--servers", "1", "--port", &port])
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let server = format!("127.0.0.2:{port}");
+    let run = wait_for("the farm", || Some(folder.run(&["query", &server])).filter(|run| run.code == Some(0)));
+    let text = String::from_utf8(run.stdout).unwrap();
+    assert!(text.contains("status            ok\n") && text.contains("rtt_ms "), "{text}");
+    let run = folder.run_well(&["query", &server, "--format", "json"]);
+    assert_eq!(Object::read_lines(&run.stdout)[0].value("status"), "ok");
+    farm.kill().unwrap();
+    farm.wait().unwrap();
+    assert_eq!(folder.run(&["query", &server]).code, Some(1));
+}
+
+#[test]
+fn what_there_is_can_be_asked_for() {
+    let folder = Folder::new();
+    let says = |arguments: &[&str], text: &str| {
+        let run = folder.run_well(arguments);
+        let stdout = String::from_utf8(run.stdout).unwrap();
+        assert!(stdout.contains(text), "{arguments:?} does not say {text:?}: {stdout}");
+    };
+    says(&["protocols"], "a2s         port 27015");
+    says(&["completions", "bash"], "_fragscan()");
+    says(&["completions", "fish"], "complete -c fragscan");
+    says(&["man"], ".TH fragscan 1");
+    says(&["fields", "--format", "duckdb"], "'steam_id': 'UBIGINT'");
+    says(&["fields", "--format", "pandas"], "\"steam_id\": \"UInt64\"");
+    says(&["fields", "--format", "frictionless"], "\"name\": \"steam_id\"");
+    assert_eq!(folder.run(&["fields", "--format", "excel"]).code, Some(2));
+}
+
+#[test]
+fn a_run_with_nothing_to_ask_replaces_nothing() {
+    let folder = Folder::new();
+    folder.write("servers.csv", "an older file\n");
+    for list in ["", "300.1.1.1\n", "192.0.2.1\n10.0.0.1\n", "0.0.0.0\n"] {
+        folder.write("targets.txt", list);
+        let run = folder.run(&["scan", "-i", "targets.txt", "-o", "servers.csv"]);
+        assert_eq!(run.code, Some(2), "{list:?}: {run}");
+        assert!(run.stderr.contains("there is nothing to scan"), "{run}");
+        assert_eq!(folder.names(), ["servers.csv", "targets.txt"]);
+        assert_eq!(folder.read("servers.csv"), b"an older file\n");
+    }
+}
+
+#[test]
+fn a_list_is_never_written_over() {
+    let folder = Folder::new();
+    folder.write("list.csv", "127.0.0.2\n");
+    for arguments in [["-i", "list.csv"], ["--exclude-file", "list.csv"]] {
+        let run = folder.run(&["scan", "farm:2", arguments[0], arguments[1], "-o", "./list.csv"]);
+        assert_eq!(run.code, Some(2), "{run}");
+        assert_eq!(folder.read("list.csv"), b"127.0.0.2\n");
+    }
+}
