@@ -54,7 +54,7 @@ fn full_record() -> ServerRecord {
         status: Status::Ok,
         icmp: Some("host_unreachable"),
         queries: [QueryStatus::Ok; Query::COUNT],
-        sent_at_us: 1_795_991_646_088_609,
+        sent_at_us: Some(1_795_991_646_088_609),
         rtt_us: Some(23_417),
         ping_us: Some(23_001),
         attempts: 2,

@@ -17,13 +17,16 @@ use crate::output::Filter;
 use crate::protocol::{self, AnyProtocol};
 use crate::target::lines::{Lines, without_comment};
 use crate::target::listing::{Line, Listing};
-use crate::target::{Hosts, IpRange, Origin, Ports, TargetSetBuilder, TargetSpec};
+use crate::target::resolve::Name;
+use crate::target::{Hosts, IpRange, Origin, Origins, Ports, TargetSetBuilder, TargetSpec};
 
 /// Collects targets, the plans they follow and who named them.
 pub(super) struct Inputs {
     pub builder: TargetSetBuilder,
     pub plans: Vec<Plan>,
-    pub origins: Vec<Origin>,
+    pub origins: Origins,
+    /// Names to be resolved.
+    pub names: Vec<Name>,
     pub farm: Option<FarmSettings>,
     pub digests: Vec<InputDigest>,
     /// Lines that could not be read, the first few of them.
@@ -32,6 +35,8 @@ pub(super) struct Inputs {
     /// Conditions on the rows of earlier outputs.
     pub filter: Filter,
     pub reading: Reading,
+    /// The origin of arguments that are single addresses.
+    argument_origin: u32,
     farm_origin: u32,
 }
 
@@ -45,27 +50,32 @@ pub(super) struct Reading {
 }
 
 impl Reading {
-    /// The addresses, the ports and the plan that `spec` means; an error for names and farms.
-    pub(super) fn read(&self, spec: &TargetSpec<'_>) -> Result<(IpRange, Ports, u16), String> {
+    /// The hosts, the ports and the plan that `spec` means; an error for farms.
+    pub(super) fn read<'a>(&self, spec: &TargetSpec<'a>) -> Result<(Whom<'a>, Ports, u16), String> {
         let protocol = match spec.scheme {
             None => self.protocol,
             Some(name) => protocol::by_name(name).ok_or_else(|| unknown_protocol(name))?,
         };
-        let range = match spec.hosts {
-            Hosts::Range(range) => range,
-            Hosts::Name(name) => {
-                return Err(format!(
-                    "{name:?} is a name: write an IPv4 address, an [IPv6] address, a range or a block"
-                ));
-            }
+        let whom = match spec.hosts {
+            Hosts::Range(range) => Whom::Range(range),
+            Hosts::Name(name) => Whom::Name(name),
             Hosts::Farm { .. } => return Err("simulated servers are for the command line".into()),
         };
         let ports = match spec.ports.as_ref().or(self.ports.as_ref()) {
             Some(ports) => ports.clone(),
             None => Ports::one(protocol.spec().default_port),
         };
-        Ok((range, ports, plan_of(protocol)))
+        Ok((whom, ports, plan_of(protocol)))
     }
+}
+
+/// Hosts that can be asked.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Whom<'a> {
+    /// Addresses.
+    Range(IpRange),
+    /// A name that has to be resolved first.
+    Name(&'a str),
 }
 
 /// Number of the plan that speaks `protocol`: every protocol has one, in the order of the registry.
@@ -84,17 +94,21 @@ pub struct InputDigest {
 
 impl Inputs {
     pub(super) fn new(include_private: bool, reading: Reading) -> Self {
+        let origins = Origins::default();
+        let argument_origin = origins.add(Origin::default());
         Self {
             builder: TargetSetBuilder::new(include_private),
             plans: protocol::all().map(Plan::of).collect(),
-            origins: Vec::new(),
+            origins,
+            names: Vec::new(),
             farm: None,
             digests: Vec::new(),
             complaints: Vec::new(),
             bad_lines: 0,
             filter: Filter::default(),
             reading,
-            farm_origin: 0,
+            argument_origin,
+            farm_origin: argument_origin,
         }
     }
 
@@ -131,8 +145,7 @@ impl Inputs {
     /// The origin that serves every line of a file that is a single address, and the file's name.
     pub(super) fn file_origin(&mut self, path: &Path) -> (u32, Arc<str>) {
         let source: Arc<str> = path.display().to_string().into();
-        self.origins.push(Origin { text: None, source: Some(Arc::clone(&source)) });
-        ((self.origins.len() - 1) as u32, source)
+        (self.origins.add(Origin { text: None, source: Some(Arc::clone(&source)) }), source)
     }
 
     /// Leaves out what `text` names.
@@ -187,10 +200,18 @@ impl Inputs {
             self.farm_origin = self.origin(text, None);
             return Ok(());
         }
-        let (range, ports, plan) = self.reading.read(spec)?;
+        let (whom, ports, plan) = self.reading.read(spec)?;
+        let range = match whom {
+            Whom::Range(range) => range,
+            Whom::Name(name) => {
+                let origin = self.origin(text, file.map(|(source, _)| Arc::clone(source)));
+                self.names.push(Name { name: name.into(), ports, plan, origin, typed: file.is_none() });
+                return Ok(());
+            }
+        };
         let origin = match file {
             Some((_, single)) if range.is_single() && ports.len() == 1 => single,
-            _ if range.is_single() && ports.len() == 1 => self.argument_origin(),
+            _ if range.is_single() && ports.len() == 1 => self.argument_origin,
             _ => self.origin(text, file.map(|(source, _)| Arc::clone(source))),
         };
         self.builder.add(range, &ports, plan, origin, file.is_none());
@@ -198,18 +219,7 @@ impl Inputs {
     }
 
     fn origin(&mut self, text: &str, source: Option<Arc<str>>) -> u32 {
-        self.origins.push(Origin { text: Some(text.into()), source });
-        (self.origins.len() - 1) as u32
-    }
-
-    /// The origin of arguments that are single addresses.
-    fn argument_origin(&mut self) -> u32 {
-        let plain = Origin::default();
-        let found = self.origins.iter().position(|origin| *origin == plain);
-        found.unwrap_or_else(|| {
-            self.origins.push(plain);
-            self.origins.len() - 1
-        }) as u32
+        self.origins.add(Origin { text: Some(text.into()), source })
     }
 }
 

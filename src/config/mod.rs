@@ -2,9 +2,9 @@
 
 mod farm;
 mod input;
+mod later;
 mod query;
 mod scan;
-mod stdin;
 mod value;
 
 pub use farm::{FarmConfig, farm};

@@ -9,7 +9,6 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use super::input::{InputDigest, Inputs, Reading, unknown_protocol};
-use super::stdin;
 use super::value::{self, Limit};
 use crate::cli::ScanArgs;
 use crate::engine::{Plan, Rate, Settings};
@@ -22,7 +21,7 @@ use crate::protocol;
 use crate::record::{self, Column, Query, QuerySet};
 use crate::rng::AddressHasher;
 use crate::target::stream::Stream;
-use crate::target::{Order, Origin, Ports, Reason, Source, Tally};
+use crate::target::{Order, Origins, Ports, Reason, Source, Tally};
 
 /// What a scan does.
 pub struct ScanConfig {
@@ -105,7 +104,7 @@ pub struct Prepared {
     /// Plans of the targets.
     pub plans: Arc<[Plan]>,
     /// Origins of the targets.
-    pub origins: Arc<[Origin]>,
+    pub origins: Origins,
 }
 
 /// Limits as they were typed: what is absent depends on the targets.
@@ -172,28 +171,31 @@ impl ScanConfig {
             self.inputs.add_farm(farm);
         }
         let zones = self.inputs.builder.zones();
-        let (targets, tally) =
-            self.inputs.builder.build(self.order, self.seed).map_err(|reason| Error::usage(reason.to_string()))?;
+        let later = self.stdin.is_some() || !self.inputs.names.is_empty();
+        let origins = self.inputs.origins.clone();
+        let plans = std::mem::take(&mut self.inputs.plans).into();
+        let (targets, tally) = std::mem::take(&mut self.inputs.builder)
+            .build(self.order, self.seed)
+            .map_err(|reason| Error::usage(reason.to_string()))?;
         let unaskable = tally.invalid - self.bad_lines;
         if self.strict && unaskable > 0 {
             return Err(Error::usage(format!("{}; nothing was sent, because of --strict", why_unaskable(unaskable))));
         }
         // An earlier output must not be replaced by an empty one because a list was broken.
-        if targets.is_empty() && self.stdin.is_none() {
+        if targets.is_empty() && !later {
             return Err(Error::usage(format!("there is nothing to scan: {}", why_empty(&tally))));
         }
-        let settings = self.limits.settings(targets.all_loopback() && self.stdin.is_none(), self.seed);
+        let settings = self.limits.settings(targets.all_loopback() && !later, self.seed);
         let mut families = (targets.has_ipv4(), targets.has_ipv6());
         let tally = Arc::new(Mutex::new(tally));
-        let targets: Box<dyn Source> = if let Some(origin) = self.stdin {
+        let targets: Box<dyn Source> = if later {
             families = (true, true);
-            let items = stdin::start(self.inputs.reading, self.inputs.filter, origin, complain)
-                .map_err(|source| Error::Input { name: "standard input".into(), source })?;
+            let items = self.inputs.start(self.stdin, complain)?;
             Box::new(Stream::new(targets, items, zones, Arc::clone(&tally), self.order, self.seed))
         } else {
             Box::new(targets)
         };
-        let (plans, origins) = (self.inputs.plans.into(), self.inputs.origins.into());
+
         Ok(Prepared { targets, families, tally, settings, plans, origins })
     }
 }

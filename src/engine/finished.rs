@@ -10,7 +10,7 @@ use crate::record::Status;
 /// One target that has ended, with everything but its decoded answers.
 #[derive(Debug, Clone)]
 pub struct Finished {
-    /// Address that was asked last.
+    /// Address that was asked last; port 0 if none was.
     pub address: SocketAddr,
     /// Number of its plan.
     pub plan: u16,
@@ -24,8 +24,8 @@ pub struct Finished {
     pub icmp: Option<Icmp>,
     /// The operating system's error number, if it refused to send.
     pub os_error: Option<i32>,
-    /// When the first datagram left.
-    pub first_sent: Instant,
+    /// When the first datagram left, if one did.
+    pub first_sent: Option<Instant>,
     /// Round-trip time of the first answer in microseconds.
     pub rtt_us: Option<u32>,
     /// That answer may belong to an earlier try.
@@ -110,7 +110,7 @@ pub(super) const NO_ANSWERS: Range<usize> = 0..0;
 
 impl Finished {
     /// A target with nothing known but where it is and how it ended.
-    pub(super) fn new(address: SocketAddr, status: Status, first_sent: Instant) -> Self {
+    pub(super) fn new(address: SocketAddr, status: Status, first_sent: Option<Instant>) -> Self {
         Self {
             address,
             plan: 0,
@@ -148,7 +148,7 @@ mod tests {
         for n in 0..3_u8 {
             let mut answers = Vec::new();
             (0..n).for_each(|m| keep_answer(&mut answers, &vec![n; usize::from(m)]));
-            batch.push(Finished::new(address, Status::Ok, start()), &answers);
+            batch.push(Finished::new(address, Status::Ok, Some(start())), &answers);
         }
         let mut answers = Vec::new();
         let all: Vec<Vec<Vec<u8>>> = batch

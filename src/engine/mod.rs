@@ -12,7 +12,7 @@
 //! Bytes from the network never make a verb fail: they become an outcome of their target and a counter.
 
 use std::collections::VecDeque;
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::task::Poll;
 use std::time::{Duration, Instant};
@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 use crate::ledger::{Datagrams, Targets};
 use crate::protocol::{Found, Next};
 use crate::record::Status;
-use crate::target::{Source, Target};
+use crate::target::{Source, Target, Unresolved};
 
 mod answer;
 pub mod deadlines;
@@ -366,7 +366,7 @@ impl Engine {
             let target = match self.hosts.poll_ready(now) {
                 Some(target) => target,
                 None if self.exhausted || self.hosts.is_full() => return None,
-                None => match self.source.poll_target() {
+                None => match self.poll_source(now) {
                     Poll::Pending => {
                         self.awaiting = true;
                         return None;
@@ -391,6 +391,19 @@ impl Engine {
             // Another plan has a flight to this address; ours waits until it is likely to have ended.
             self.hosts.park(target, now + self.settings.timeout);
         }
+    }
+
+    /// Asks the source, and ends the names that it could not resolve: their targets are nowhere to be asked.
+    fn poll_source(&mut self, now: Instant) -> Poll<Option<Target>> {
+        let next = self.source.poll_target();
+        // Bounded by what the source has taken in by now.
+        while let Some(Unresolved { plan, origin }) = self.source.poll_unresolved() {
+            let nowhere = SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0);
+            let finished = Finished { plan, origin, ..Finished::new(nowhere, Status::Unresolved, None) };
+            self.targets.scheduled += 1;
+            self.hand_over(finished, &[], now);
+        }
+        next
     }
 
     fn begin(&mut self, target: Target, now: Instant) -> Option<Slot> {
@@ -518,16 +531,25 @@ impl Engine {
             sent: flight.sent,
             received: flight.received,
             fragments: flight.fragments,
-            ..Finished::new(address, status, flight.first_sent.unwrap_or(now))
+            ..Finished::new(address, status, flight.first_sent)
         };
-        self.batch.push(finished, &flight.answers);
+        let answers = std::mem::take(&mut flight.answers);
+        self.hand_over(finished, &answers, now);
+        if let Some(flight) = self.flights.get_mut(slot) {
+            flight.answers = answers;
+        }
+        self.answered += u64::from(answered);
+        self.flights.remove(slot);
+    }
+
+    /// Puts a target that has ended into the batch for the writer.
+    fn hand_over(&mut self, finished: Finished, answers: &[u8], now: Instant) {
+        self.batch.push(finished, answers);
         self.batch_began.get_or_insert(now);
         if self.batch.is_full() {
             self.close_batch();
         }
         self.targets.finished += 1;
-        self.answered += u64::from(answered);
-        self.flights.remove(slot);
     }
 
     /// Moves a flight to the next leg of its plan; false if there is none that can be asked.

@@ -16,7 +16,7 @@ use crate::output::{Assembler, Epoch};
 use crate::protocol::{AnyProtocol, Replies, by_name};
 use crate::record::{Query, QuerySet, ServerRecord, Status};
 use crate::rng::AddressHasher;
-use crate::target::{Source, Target};
+use crate::target::{Origins, Source, Target};
 
 /// Some instant, far enough from the clock's zero that a test may also look back.
 pub(crate) fn start() -> Instant {
@@ -118,7 +118,7 @@ impl Simulation {
             back: Link::new(farm.settings().link, 2),
             events: BinaryHeap::new(),
             number: 0,
-            assembler: Assembler { plans, origins: Arc::new([]), settings, epoch },
+            assembler: Assembler { plans, origins: Origins::default(), settings, epoch },
             rows: Rows::default(),
         }
     }

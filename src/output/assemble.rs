@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use crate::engine::{Batch, Finished, Plan, Settings};
 use crate::record::{Flags, Query, QueryStatus, ServerRecord, Status};
-use crate::target::Origin;
+use crate::target::Origins;
 
 /// An instant and what the wall clock showed then: times are measured on the one and written on the other, so that a
 /// clock that is set during a run moves no row.
@@ -33,7 +33,7 @@ pub struct Assembler {
     /// The plans of the run.
     pub plans: Arc<[Plan]>,
     /// The origins of the run's targets.
-    pub origins: Arc<[Origin]>,
+    pub origins: Origins,
     /// The settings of the run.
     pub settings: Settings,
     /// When the run began.
@@ -61,12 +61,12 @@ impl Assembler {
 
     fn fill(&self, finished: &Finished, record: &mut ServerRecord) {
         record.address = finished.address;
-        if let Some(origin) = self.origins.get(finished.origin as usize) {
-            record.target.clone_from(&origin.text);
-            record.source.clone_from(&origin.source);
+        if let Some(origin) = self.origins.find(finished.origin) {
+            record.target = origin.text;
+            record.source = origin.source;
         }
         record.icmp = finished.icmp.map(crate::engine::Icmp::as_str);
-        record.sent_at_us = self.epoch.unix_us(finished.first_sent);
+        record.sent_at_us = finished.first_sent.map(|sent| self.epoch.unix_us(sent));
         record.rtt_us = finished.rtt_us;
         record.attempts = finished.attempts;
         record.sent = finished.sent;

@@ -215,7 +215,7 @@ mod tests {
         record.steam_id = Some(90_282_525_520_369_692);
         record.rtt_us = Some(1_500);
         record.flags |= record.name.set("[EU] Dust2, 24/7".as_bytes());
-        record.sent_at_us = 1_700_000_000_000_000;
+        record.sent_at_us = Some(1_700_000_000_000_000);
         record
     }
 

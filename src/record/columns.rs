@@ -84,9 +84,9 @@ pub enum Value<'a> {
 
 /// Every column, in order.
 pub static COLUMNS: &[Column] = &[
-    text("address", "address and port that were asked", |r| Value::Socket(r.address)),
-    text("ip", "address without the port", |r| Value::Ip(r.address.ip())),
-    integer("port", "", "port that was asked", |r| Value::Integer(r.address.port().into())),
+    text("address", "address and port that were asked", |r| asked(r, Value::Socket(r.address))),
+    text("ip", "address without the port", |r| asked(r, Value::Ip(r.address.ip()))),
+    integer("port", "", "port that was asked", |r| asked(r, Value::Integer(r.address.port().into()))),
     text("protocol", "query protocol that was spoken", |r| Value::Word(r.protocol)),
     text("target", "range, block, name or list that named the address; absent when it was the address itself", |r| {
         word(r.target.as_deref())
@@ -98,7 +98,9 @@ pub static COLUMNS: &[Column] = &[
     text("players_status", "how the players query ended", |r| query(r, Query::Players)),
     text("rules_status", "how the rules query ended", |r| query(r, Query::Rules)),
     text("ping_status", "how the ping query ended", |r| query(r, Query::Ping)),
-    new("sent_at", Kind::Timestamp, "UTC", "when the first datagram left", |r| Value::Timestamp(r.sent_at_us)),
+    new("sent_at", Kind::Timestamp, "UTC", "when the first datagram left", |r| {
+        r.sent_at_us.map_or(Value::Absent, Value::Timestamp)
+    }),
     new("rtt_ms", Kind::Decimal, "ms", "round-trip time of the first answer", |r| micros(r.rtt_us)),
     new("ping_ms", Kind::Decimal, "ms", "round-trip time of the ping query", |r| micros(r.ping_us)),
     integer("attempts", "tries", "one, and one more for each retry", |r| Value::Integer(r.attempts.into())),
@@ -164,6 +166,11 @@ const fn integer(name: &'static str, unit: &'static str, meaning: &'static str, 
 
 const fn boolean(name: &'static str, meaning: &'static str, value: Read) -> Column {
     new(name, Kind::Boolean, "", meaning, value)
+}
+
+/// `value`, unless no address was asked.
+fn asked<'a>(record: &ServerRecord, value: Value<'a>) -> Value<'a> {
+    if record.address.port() == 0 { Value::Absent } else { value }
 }
 
 fn word(value: Option<&str>) -> Value<'_> {

@@ -24,7 +24,7 @@ pub const SCHEMA: u32 = 1;
 /// Absent values are `None` (texts: [`Text::as_str`] is `None`). Times are microseconds.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ServerRecord {
-    /// Address that was asked last.
+    /// Address that was asked last; port 0 if none was.
     pub address: SocketAddr,
     /// Name of the protocol that answered, or was asked last.
     pub protocol: &'static str,
@@ -39,7 +39,7 @@ pub struct ServerRecord {
     /// How each query ended, indexed by [`Query`].
     pub queries: [QueryStatus; Query::COUNT],
     /// When the first datagram left, in microseconds since the Unix epoch.
-    pub sent_at_us: i64,
+    pub sent_at_us: Option<i64>,
     /// First answer minus the send it belongs to.
     pub rtt_us: Option<u32>,
     /// Answer to the ping query minus its send.
@@ -124,7 +124,7 @@ impl ServerRecord {
             status: Status::Timeout,
             icmp: None,
             queries: [QueryStatus::NotAsked; Query::COUNT],
-            sent_at_us: 0,
+            sent_at_us: None,
             rtt_us: None,
             ping_us: None,
             attempts: 0,

@@ -11,7 +11,7 @@
 //! of IPv4 costs as much memory as one address, because duplicates and exclusions are subtracted from the ranges
 //! (`claim`) and the order comes from a keyed permutation of the index ([`permute`]).
 //!
-//! Resolving names, reading streams and knowing protocols are left to others; so are the clock and the sockets.
+//! Knowing protocols is left to others; so are the clock and the sockets.
 
 use std::net::SocketAddr;
 use std::ops::{Index, IndexMut};
@@ -24,10 +24,12 @@ mod exclude;
 mod ip_range;
 pub mod lines;
 pub mod listing;
+mod origins;
 pub mod parse;
 pub mod permute;
 mod ports;
 pub mod ranges;
+pub mod resolve;
 mod set;
 pub mod stream;
 mod sweep;
@@ -37,6 +39,7 @@ mod tests;
 pub use self::blocklist::Reason;
 pub use self::exclude::{Exclusions, Ruling, Zones};
 pub use self::ip_range::IpRange;
+pub use self::origins::Origins;
 pub use self::parse::{Hosts, ParseError, TargetSpec};
 pub use self::permute::Permutation;
 pub use self::ports::Ports;
@@ -61,8 +64,23 @@ pub trait Source: Send {
     #[must_use = "a target that is taken and dropped is never asked"]
     fn poll_target(&mut self) -> Poll<Option<Target>>;
 
+    /// Takes a name that finally could not be resolved; call until `None`.
+    #[must_use = "a name that is taken and dropped is nowhere in the account"]
+    fn poll_unresolved(&mut self) -> Option<Unresolved> {
+        None
+    }
+
     /// How many targets are left, if that is known.
     fn remaining(&self) -> Option<u64>;
+}
+
+/// A name without an address.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Unresolved {
+    /// What was to be asked: an index into the caller's plans.
+    pub plan: u16,
+    /// Who named it: an index into the caller's [`Origin`]s.
+    pub origin: u32,
 }
 
 /// Who named a target.

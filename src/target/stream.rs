@@ -1,4 +1,4 @@
-//! Targets that become known while the scan runs: standard input that another program is still writing.
+//! Targets that become known while the scan runs: names, and standard input that another program is still writing.
 //!
 //! Nothing is waited for: what has arrived is asked. Targets are drawn at random from a window of those that are known,
 //! and each is asked once; to know that, every target that was seen is kept, in 8 bytes and a share of a hash table.
@@ -11,14 +11,21 @@ use std::task::Poll;
 use crossbeam_channel::{Receiver, TryRecvError};
 use hashbrown::HashTable;
 
-use super::{Order, Ruling, Source, Tally, Target, TargetSet, Zones};
+use super::{Order, Ruling, Source, Tally, Target, TargetSet, Unresolved, Zones};
 use crate::rng::{AddressHasher, Rng, mix};
 
 /// What comes out of a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Item {
     /// A target.
-    Target(Target),
+    Target {
+        /// The target.
+        target: Target,
+        /// It came as an argument.
+        typed: bool,
+    },
+    /// A name that finally could not be resolved.
+    Unresolved(Unresolved),
     /// A line that could not be read.
     Bad,
 }
@@ -30,6 +37,7 @@ pub struct Stream {
     ended: bool,
     /// Known and not asked yet.
     window: VecDeque<Target>,
+    unresolved: VecDeque<Unresolved>,
     /// Draws from the window; absent if the order is that of the input.
     draw: Option<Rng>,
     seen: Seen,
@@ -53,6 +61,7 @@ impl Stream {
             items,
             ended: false,
             window: VecDeque::with_capacity(WINDOW),
+            unresolved: VecDeque::new(),
             draw: (order == Order::Shuffled).then(|| Rng::new(seed)),
             seen: Seen::new(AddressHasher::new(seed)),
             zones,
@@ -62,7 +71,7 @@ impl Stream {
 
     /// Takes what has arrived, as long as the window has room.
     fn fill(&mut self) {
-        let Self { items, window, seen, zones, tally, ended, .. } = self;
+        let Self { items, window, unresolved, seen, zones, tally, ended, .. } = self;
         if *ended || window.len() >= WINDOW {
             return;
         }
@@ -82,9 +91,13 @@ impl Stream {
                     tally.read += 1;
                     tally.invalid += 1;
                 }
-                Ok(Item::Target(target)) => {
+                Ok(Item::Unresolved(name)) => {
                     tally.read += 1;
-                    match zones.ruling(&target.address, false) {
+                    unresolved.push_back(name);
+                }
+                Ok(Item::Target { target, typed }) => {
+                    tally.read += 1;
+                    match zones.ruling(&target.address, typed) {
                         Some(Ruling::Invalid) => tally.invalid += 1,
                         Some(Ruling::Excluded(reason)) => tally.excluded[reason] += 1,
                         None if !seen.insert(&target) => tally.duplicate += 1,
@@ -109,13 +122,17 @@ impl Source for Stream {
         };
         match next {
             Some(target) => Poll::Ready(Some(target)),
-            None if self.ended => Poll::Ready(None),
+            None if self.ended && self.unresolved.is_empty() => Poll::Ready(None),
             None => Poll::Pending,
         }
     }
 
+    fn poll_unresolved(&mut self) -> Option<Unresolved> {
+        self.unresolved.pop_front()
+    }
+
     fn remaining(&self) -> Option<u64> {
-        Some(self.set.remaining()? + self.window.len() as u64)
+        Some(self.set.remaining()? + (self.window.len() + self.unresolved.len()) as u64)
     }
 }
 
@@ -169,6 +186,10 @@ mod tests {
         Target { address: SocketAddr::from((n.to_be_bytes(), 27_015)), plan: 0, origin: 0 }
     }
 
+    fn item(n: u32) -> Item {
+        Item::Target { target: target(n), typed: false }
+    }
+
     fn stream(order: Order) -> (Sender<Item>, Stream, Arc<Mutex<Tally>>) {
         let (sender, items) = unbounded();
         let (set, tally) = TargetSetBuilder::new(false).build(order, 1).unwrap();
@@ -181,7 +202,7 @@ mod tests {
     fn what_has_arrived_is_given_before_the_end_is_known() {
         let (sender, mut stream, _) = stream(Order::Shuffled);
         assert_eq!(stream.poll_target(), Poll::Pending);
-        sender.send(Item::Target(target(0x0808_0808))).unwrap();
+        sender.send(item(0x0808_0808)).unwrap();
         assert_eq!(stream.poll_target(), Poll::Ready(Some(target(0x0808_0808))));
         assert_eq!(stream.poll_target(), Poll::Pending);
         drop(sender);
@@ -193,11 +214,11 @@ mod tests {
         let (sender, mut stream, tally) = stream(Order::Shuffled);
         let public = 0x0808_0000;
         for n in 0..20_000 {
-            sender.send(Item::Target(target(public + n % 15_000))).unwrap();
+            sender.send(item(public + n % 15_000)).unwrap();
         }
         sender.send(Item::Bad).unwrap();
         for ip in [0x0A00_0001, 0xC000_0201, 0x7FFF_FFFF] {
-            sender.send(Item::Target(target(ip))).unwrap();
+            sender.send(item(ip)).unwrap();
         }
         drop(sender);
         let mut given = Vec::new();
@@ -214,7 +235,7 @@ mod tests {
     #[test]
     fn the_order_of_the_input_is_kept_when_it_is_asked_for() {
         let (sender, mut stream, _) = stream(Order::Input);
-        (0..1_000).for_each(|n| sender.send(Item::Target(target(0x0808_0000 + n))).unwrap());
+        (0..1_000).for_each(|n| sender.send(item(0x0808_0000 + n)).unwrap());
         drop(sender);
         let mut n = 0;
         while let Poll::Ready(Some(given)) = stream.poll_target() {

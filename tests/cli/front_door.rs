@@ -195,3 +195,20 @@ fn a_list_is_never_written_over() {
         assert_eq!(folder.read("list.csv"), b"127.0.0.2\n");
     }
 }
+
+#[test]
+fn names_are_resolved_and_those_that_cannot_be_have_a_row_too() {
+    let folder = Folder::new();
+    let port = closed_port();
+    folder.write("list.txt", format!("localhost:{port} # by name\n"));
+    folder.run_well(&["scan", "-i", "list.txt", "no-such-host.invalid", "-o", "servers.csv", "-o", "servers.ndjson"]);
+    let table = folder.table("servers.csv");
+    assert_eq!(table.sorted("status"), ["refused", "unresolved"]);
+    assert_eq!(table.sorted("target"), [format!("localhost:{port}").as_str(), "no-such-host.invalid"]);
+    assert_eq!(table.sorted("address"), ["", format!("127.0.0.1:{port}").as_str()]);
+    let objects = Object::read_lines(&folder.read("servers.ndjson"));
+    let unresolved = objects.iter().find(|object| *object.value("status") == "unresolved").unwrap();
+    assert!(["address", "ip", "port", "sent_at"].iter().all(|key| unresolved.value(key).is_null()));
+    let ledger = &folder.metadata("servers.csv")["ledger"];
+    assert_eq!((&ledger["input"]["read"], &ledger["targets"]["scheduled"]), (&2.into(), &2.into()));
+}

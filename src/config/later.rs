@@ -1,0 +1,121 @@
+//! Targets that become known while the scan runs: threads resolve names and read standard input, and send what they
+//! find, as long as somebody takes it.
+
+use std::fmt::Display;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::path::Path;
+use std::thread;
+
+use crossbeam_channel::{Receiver, SendError, Sender, bounded};
+
+use super::input::{Inputs, MOST_COMPLAINTS, Reading, Whom, each_line, named};
+use crate::error::Error;
+use crate::output::Filter;
+use crate::target::listing::Listing;
+use crate::target::resolve::{self, Name};
+use crate::target::stream::Item;
+use crate::target::{IpRange, Origin, Origins, Ports, Target, TargetSpec};
+
+impl Inputs {
+    /// Starts the threads: for the names that were collected, and for standard input if it has an `origin`. `complain` is
+    /// told of the first lines that cannot be read.
+    pub(super) fn start(
+        self,
+        stdin: Option<u32>,
+        complain: impl Fn(&dyn Display) + Send + 'static,
+    ) -> Result<Receiver<Item>, Error> {
+        let failed = |source| Error::Input { name: "names and standard input".into(), source };
+        let Self { names, reading, filter, origins, .. } = self;
+        let (sender, items) = bounded(WAITING);
+        let (lookup, lookups) = bounded(WAITING);
+        resolve::start(&lookups, &sender).map_err(failed)?;
+        let found = Found { sender, lookup: lookup.clone(), origins };
+        thread::Builder::new()
+            // An error means that the resolver has ended, because the scan has.
+            .spawn(move || names.into_iter().try_for_each(|name| lookup.send(name)))
+            .map_err(failed)?;
+        let Some(origin) = stdin else { return Ok(items) };
+        thread::Builder::new()
+            .spawn(move || {
+                if let Err(error) = read(&reading, &filter, origin, &complain, &found)
+                    && !matches!(error, Error::Bug(_))
+                {
+                    complain(&error);
+                }
+            })
+            .map_err(failed)?;
+        Ok(items)
+    }
+}
+
+/// Where what was found goes.
+struct Found {
+    sender: Sender<Item>,
+    lookup: Sender<Name>,
+    origins: Origins,
+}
+
+fn read(
+    reading: &Reading,
+    filter: &Filter,
+    origin: u32,
+    complain: &dyn Fn(&dyn Display),
+    found: &Found,
+) -> Result<(), Error> {
+    let mut listing = Listing::default();
+    let mut bad = 0_usize;
+    each_line(Path::new("-"), |number, line| {
+        let understood = named(&mut listing, filter, line).and_then(|text| {
+            let Some(text) = text else { return Ok(None) };
+            let spec = TargetSpec::parse(&text).map_err(|reason| reason.to_string())?;
+            let (whom, ports, plan) = reading.read(&spec)?;
+            Ok(Some(match whom {
+                Whom::Range(range) => send(range, &ports, plan, origin, &found.sender).is_ok(),
+                Whom::Name(name) => {
+                    let source = found.origins.find(origin).and_then(|origin| origin.source);
+                    let origin = found.origins.add(Origin { text: Some(text.as_str().into()), source });
+                    let name = Name { name: name.into(), ports, plan, origin, typed: false };
+                    found.lookup.send(name).is_ok()
+                }
+            }))
+        });
+        let sent = match understood {
+            Ok(sent) => sent.unwrap_or(true),
+            Err(reason) => {
+                bad += 1;
+                if bad <= MOST_COMPLAINTS {
+                    complain(&format_args!("-:{number}: {reason}"));
+                }
+                found.sender.send(Item::Bad).is_ok()
+            }
+        };
+        // If the scan is over, nobody takes targets any more.
+        if sent { Ok(()) } else { Err(Error::Bug("the scan ended before its input")) }
+    })?;
+    if bad > MOST_COMPLAINTS {
+        complain(&format_args!("{} more lines cannot be read", bad - MOST_COMPLAINTS));
+    }
+    Ok(())
+}
+
+/// Sends each address on each port; waits while too many are under way.
+fn send(range: IpRange, ports: &Ports, plan: u16, origin: u32, sender: &Sender<Item>) -> Result<(), SendError<Item>> {
+    let each = |ip: IpAddr| {
+        ports.iter().try_for_each(|port| {
+            let target = Target { address: SocketAddr::new(ip, port), plan, origin };
+            sender.send(Item::Target { target, typed: false })
+        })
+    };
+    match (range.first(), range.last()) {
+        (IpAddr::V4(first), IpAddr::V4(last)) => {
+            (first.to_bits()..=last.to_bits()).try_for_each(|ip| each(Ipv4Addr::from_bits(ip).into()))
+        }
+        (IpAddr::V6(first), IpAddr::V6(last)) => {
+            (first.to_bits()..=last.to_bits()).try_for_each(|ip| each(Ipv6Addr::from_bits(ip).into()))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Targets that were read and not taken.
+const WAITING: usize = 1 << 14;
