@@ -130,6 +130,18 @@ pub struct ScanArgs {
     #[arg(long, value_name = "N", default_value_t = 10_000, help_heading = "Pace")]
     pub window: usize,
 
+    /// Send from this address of ours; once for IPv4 and once for IPv6
+    #[arg(long, value_name = "IP", help_heading = "Network", alias = "bind")]
+    pub source_ip: Vec<std::net::IpAddr>,
+
+    /// Send from this port, or from the first free one of a range
+    #[arg(long, value_name = "PORT[-PORT]", help_heading = "Network")]
+    pub source_port: Option<String>,
+
+    /// Send through this network interface only
+    #[arg(long, value_name = "NAME", help_heading = "Network")]
+    pub interface: Option<String>,
+
     /// Write rows to FILE, in the format of its extension; may be repeated [default: to standard output, as a table on a
     /// terminal and else as CSV]
     #[arg(short, long, value_name = "FILE", help_heading = "Output", alias = "output-file")]
@@ -154,6 +166,10 @@ pub struct ScanArgs {
     /// Colours in tables: auto, always or never [auto: on a terminal, unless NO_COLOR is set]
     #[arg(long, value_name = "WHEN", default_value = "auto", help_heading = "Output")]
     pub color: String,
+
+    /// Explain each datagram that is not used, with a hex dump of its head
+    #[arg(short, long, help_heading = "Output")]
+    pub verbose: bool,
 
     /// Print a line of progress every five seconds where there is no terminal for a bar
     #[arg(long, help_heading = "Output")]

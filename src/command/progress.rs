@@ -1,16 +1,19 @@
 //! How a run stands, while it runs: a bar on a terminal, plain lines where there is none and they were asked for.
 
+use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::say;
-use crate::engine::Snapshot;
+use crate::engine::{Oddity, Snapshot};
 use crate::net::driver::Watch;
 
 /// Shows a run on standard error.
 pub(super) struct Progress {
     display: Display,
+    /// Odd datagrams that are still shown.
+    odd: usize,
     began: Instant,
     last: Option<(Instant, u64)>,
 }
@@ -24,19 +27,35 @@ enum Display {
 impl Progress {
     /// Shows nothing but that the run is being stopped.
     pub(super) fn quiet(began: Instant) -> Self {
-        Self { display: Display::Nothing, began, last: None }
+        Self { display: Display::Nothing, odd: 0, began, last: None }
     }
 
     /// Shows a bar.
     pub(super) fn bar(began: Instant) -> Self {
         let style = ProgressStyle::with_template("{bar:24} {percent}% {wide_msg}").ok();
         let bar = ProgressBar::with_draw_target(Some(1), ProgressDrawTarget::stderr());
-        Self { display: Display::Bar(style.into_iter().fold(bar, ProgressBar::with_style)), began, last: None }
+        Self { display: Display::Bar(style.into_iter().fold(bar, ProgressBar::with_style)), odd: 0, began, last: None }
     }
 
     /// Prints a line every few seconds.
     pub(super) fn lines(began: Instant) -> Self {
-        Self { display: Display::Lines, began, last: None }
+        Self { display: Display::Lines, odd: 0, began, last: None }
+    }
+}
+
+impl Progress {
+    /// Explains each odd datagram too, up to a number.
+    #[must_use]
+    pub(super) fn with_oddities(mut self) -> Self {
+        self.odd = MOST_ODD;
+        self
+    }
+
+    fn print(&self, text: &str) {
+        match &self.display {
+            Display::Bar(bar) => bar.suspend(|| say(&text)),
+            _ => say(&text),
+        }
     }
 }
 
@@ -71,12 +90,35 @@ impl Watch for Progress {
             snapshot.in_flight,
             grace.as_secs_f64()
         );
-        match &self.display {
-            Display::Bar(bar) => bar.suspend(|| say(&text)),
-            _ => say(&text),
+        self.print(&text);
+    }
+
+    fn odd(&mut self, from: SocketAddr, oddity: &Oddity, data: &[u8]) {
+        if self.odd == 0 {
+            return;
+        }
+        self.odd -= 1;
+        let head = data.get(..SHOWN).unwrap_or(data);
+        let hex: String = head.chunks(16).map(hex_line).collect();
+        self.print(&format!("{from}: {oddity}, {} bytes{hex}", data.len()));
+        if self.odd == 0 {
+            self.print("further odd datagrams are counted and not shown");
         }
     }
 }
+
+/// A line of a hex dump: bytes, then the letters that they are.
+fn hex_line(bytes: &[u8]) -> String {
+    let hex: Vec<_> = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    let letter = |byte: &u8| if byte.is_ascii_graphic() || *byte == b' ' { char::from(*byte) } else { '.' };
+    let letters: String = bytes.iter().map(letter).collect();
+    format!("\n    {:47}  {letters}", hex.join(" "))
+}
+
+/// Odd datagrams that are shown; whoever floods us shall not flood the terminal.
+const MOST_ODD: usize = 1000;
+/// Bytes of a datagram that are shown.
+const SHOWN: usize = 48;
 
 impl Drop for Progress {
     fn drop(&mut self) {
@@ -133,6 +175,11 @@ mod tests {
         assert_eq!(text, "40 of 100 done, 30 answered, 12 datagrams/s, 20 in flight, 2 lost here, 2:00 left");
         assert!(!describe(&snapshot(0), 0.0, Duration::ZERO).contains("left"));
         assert!(!describe(&snapshot(100), 0.0, Duration::from_secs(9)).contains("left"));
+    }
+
+    #[test]
+    fn a_line_of_hex_has_its_letters_beside_it() {
+        assert_eq!(hex_line(b"\xFF\xFFI\x1B[0m"), format!("\n    {:47}  {}", "ff ff 49 1b 5b 30 6d", "..I.[0m"));
     }
 
     #[test]

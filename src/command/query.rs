@@ -9,6 +9,7 @@ use crate::cli::QueryArgs;
 use crate::config::{self, QueryFormat};
 use crate::error::Error;
 use crate::net::driver::read_clocks;
+use crate::net::socket::Local;
 use crate::output::{Destination, Epoch, Filter, Format, RowFormat, Sink, card::Card, table::Look};
 use crate::record::Status;
 
@@ -28,7 +29,8 @@ pub(super) fn run(args: QueryArgs) -> Result<ExitCode, Error> {
         QueryFormat::Json => Format::Ndjson.writer(None, Look { width: 0, colour: false }),
     };
     let sinks = vec![Sink::new(writer, Destination::stdout())];
-    let (outcome, report) = session::run(prepared, Filter::default(), sinks, epoch, &mut Progress::quiet(instant))?;
+    let (outcome, report) =
+        session::run(prepared, Filter::default(), sinks, epoch, &Local::default(), &mut Progress::quiet(instant))?;
     if let Some(error) = report.error {
         return Err(error.into());
     }

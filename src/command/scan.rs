@@ -36,9 +36,13 @@ pub(super) fn run(args: ScanArgs) -> Result<ExitCode, Error> {
     let sinks = config.outputs.iter().map(|output| open(output, &config)).collect::<Result<Vec<_>, _>>()?;
     let about = About::new(&config, epoch)?;
     let filter = mem::take(&mut config.filter);
-    let shown = progress(&config);
+    let (shown, verbose) = (progress(&config), config.messages.verbose);
+    let local = mem::take(&mut config.local);
     let prepared = config.prepare(farm.as_ref().map(Serving::farm), |line| say(line))?;
     let mut progress = shown(instant);
+    if verbose {
+        progress = progress.with_oddities();
+    }
     let in_force = SettingsInForce::new(&prepared.settings, IO);
     let tally = Arc::clone(&prepared.tally);
     let tally = move || *tally.lock().unwrap_or_else(PoisonError::into_inner);
@@ -46,7 +50,7 @@ pub(super) fn run(args: ScanArgs) -> Result<ExitCode, Error> {
     if unaskable > 0 {
         say(&config::why_unaskable(unaskable));
     }
-    let (outcome, report) = session::run(prepared, filter, sinks, epoch, &mut progress)?;
+    let (outcome, report) = session::run(prepared, filter, sinks, epoch, &local, &mut progress)?;
     drop(progress);
     drop(farm);
     about.finish(tally(), in_force, outcome, report)
@@ -74,7 +78,7 @@ impl About {
             digests: config.digests.clone(),
             metadata: config.metadata.as_deref().map(Destination::named).transpose()?,
             bad_lines: config.bad_lines,
-            quiet: config.quiet,
+            quiet: config.messages.quiet,
         })
     }
 
@@ -163,11 +167,11 @@ fn ledger(tally: Tally, outcome: &Outcome, report: &Report) -> Ledger {
 /// How the run is shown: not at all where rows go to the same terminal, which a bar would spoil.
 fn progress(config: &ScanConfig) -> fn(Instant) -> Progress {
     let rows_on_terminal = io::stdout().is_terminal() && config.outputs.iter().any(|output| output.path.is_none());
-    if config.quiet {
+    if config.messages.quiet {
         Progress::quiet
     } else if io::stderr().is_terminal() && !rows_on_terminal {
         Progress::bar
-    } else if config.progress {
+    } else if config.messages.progress {
         Progress::lines
     } else {
         Progress::quiet

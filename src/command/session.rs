@@ -11,6 +11,7 @@ use crate::engine::Engine;
 use crate::error::Error;
 use crate::net::batch::Portable;
 use crate::net::driver::{Driver, Handover, Outcome};
+use crate::net::socket::Local;
 use crate::output::writer::{self, Report};
 use crate::output::{Assembler, Epoch, Filter, Sink};
 
@@ -20,13 +21,14 @@ pub(super) fn run(
     filter: Filter,
     sinks: Vec<Sink>,
     epoch: Epoch,
+    local: &Local,
     progress: &mut Progress,
 ) -> Result<(Outcome, Report), Error> {
-    let Prepared { targets, families: (ipv4, ipv6), settings, plans, origins, .. } = prepared;
+    let Prepared { targets, families, settings, plans, origins, .. } = prepared;
     let engine = Engine::new(settings, plans.clone(), targets, epoch.instant);
     let (batches, to_write) = bounded(BATCHES);
     let (to_return, returned) = bounded(BATCHES);
-    let driver = Driver::new(engine, ipv4, ipv6, Box::new(Portable::new()), Handover { batches, returned })?;
+    let driver = Driver::new(engine, families, local, Box::new(Portable::new()), Handover { batches, returned })?;
     let halt = driver.halt();
     let assembler = Assembler { plans, origins, settings, epoch };
     let writer = writer::spawn(assembler, filter, sinks, to_write, to_return, move || halt.stop());

@@ -3,6 +3,7 @@
 use std::fmt::Display;
 use std::fs;
 use std::io::{self, IsTerminal};
+use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::{Arc, Mutex};
@@ -14,6 +15,7 @@ use crate::cli::ScanArgs;
 use crate::engine::{Plan, Rate, Settings};
 use crate::error::Error;
 use crate::farm::{Farm, FarmSettings};
+use crate::net::socket::{self, Local};
 use crate::output::metadata::beside;
 use crate::output::{Filter, Format};
 use crate::output::{is_stdout, partial};
@@ -37,10 +39,10 @@ pub struct ScanConfig {
     pub filter: Filter,
     /// Where metadata goes, besides the files next to the outputs.
     pub metadata: Option<PathBuf>,
-    /// No summary and no progress.
-    pub quiet: bool,
-    /// Progress also where there is no terminal.
-    pub progress: bool,
+    /// What is said on standard error.
+    pub messages: Messages,
+    /// Where datagrams are sent from.
+    pub local: Local,
     /// Lines of the input that could not be read, the first few of them.
     pub complaints: Vec<String>,
     /// How many could not be read.
@@ -56,6 +58,17 @@ pub struct ScanConfig {
     stdin: Option<u32>,
     inputs: Inputs,
     limits: Limits,
+}
+
+/// What is said on standard error.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Messages {
+    /// Neither summary nor progress.
+    pub quiet: bool,
+    /// Progress also where there is no terminal.
+    pub progress: bool,
+    /// Odd datagrams are explained.
+    pub verbose: bool,
 }
 
 /// Whether tables have colours.
@@ -126,6 +139,7 @@ pub fn scan(args: ScanArgs, random: u64) -> Result<ScanConfig, Error> {
         "input" => Order::Input,
         other => return Err(Error::usage(format!("--order: {other:?} is no order: write shuffled or input"))),
     };
+    let local = local(&args)?;
     let outputs = outputs(&args.output, args.format.as_deref())?;
     let read = args.input.iter().chain(&args.exclude_file).map(PathBuf::as_path);
     refuse_collisions(read, &outputs, args.metadata.as_deref())?;
@@ -143,8 +157,8 @@ pub fn scan(args: ScanArgs, random: u64) -> Result<ScanConfig, Error> {
         colour: value::parse("--color", &args.color)?,
         filter: filter("--where", &args.condition)?,
         metadata: args.metadata,
-        quiet: args.quiet,
-        progress: args.progress,
+        messages: Messages { quiet: args.quiet, progress: args.progress, verbose: args.verbose },
+        local,
         complaints: std::mem::take(&mut inputs.complaints),
         bad_lines: inputs.bad_lines,
         seed: args.seed.unwrap_or(random),
@@ -258,6 +272,32 @@ fn limits(args: &ScanArgs) -> Result<Limits, Error> {
         return Err(Error::usage(format!("--retries: {} is not in 0 to {MOST_RETRIES}", limits.retries)));
     }
     Ok(limits)
+}
+
+fn local(args: &ScanArgs) -> Result<Local, Error> {
+    let mut local = Local { interface: args.interface.clone(), ..Local::default() };
+    for ip in &args.source_ip {
+        let taken = match ip {
+            IpAddr::V4(ip) => local.ipv4.replace(*ip).is_some(),
+            IpAddr::V6(ip) => local.ipv6.replace(*ip).is_some(),
+        };
+        if taken {
+            return Err(Error::usage("--source-ip: write one IPv4 address and one IPv6 address at most"));
+        }
+        if let Err(reason) = socket::claim(*ip) {
+            return Err(Error::usage(format!("--source-ip: {ip} is no address of this machine: {reason}")));
+        }
+    }
+    if let Some(text) = &args.source_port {
+        let ports: Ports = value::parse("--source-port", text)?;
+        local.ports = ports.ranges().next();
+        if ports.ranges().count() != 1 {
+            return Err(Error::usage(format!(
+                "--source-port: {text:?} is not one port or range: write 40000 or 40000-40100"
+            )));
+        }
+    }
+    Ok(local)
 }
 
 /// Reads everything but standard input, of which only the origin is returned: unless `--strict` wants all lines to be

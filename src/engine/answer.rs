@@ -1,5 +1,6 @@
 //! What a datagram does to the flight that it is for.
 
+use std::fmt;
 use std::net::SocketAddr;
 use std::time::Instant;
 
@@ -13,24 +14,37 @@ use crate::record::Status;
 use crate::wire::DecodeError;
 
 impl Engine {
-    /// Takes a datagram from `from` that arrived at `received`.
-    pub fn handle_datagram(&mut self, now: Instant, received: Instant, from: SocketAddr, data: &[u8]) {
+    /// Takes a datagram from `from` that arrived at `received`, and says what was odd about it, if anything was.
+    pub fn handle_datagram(
+        &mut self,
+        now: Instant,
+        received: Instant,
+        from: SocketAddr,
+        data: &[u8],
+    ) -> Option<Oddity> {
         self.datagrams.received += 1;
         let Some(slot) = self.flights.find(&from) else {
-            match self.recent.sender(&from) {
-                Sender::Answered => self.datagrams.duplicate += 1,
-                Sender::GivenUp => self.datagrams.late += 1,
+            let oddity = match self.recent.sender(&from) {
+                Sender::Answered => Oddity::Ignored(Ignored::Duplicate),
+                Sender::GivenUp => Oddity::Ignored(Ignored::Late),
                 Sender::OtherPort => {
-                    self.datagrams.unsolicited += 1;
                     self.datagrams.other_port += 1;
+                    Oddity::OtherPort
                 }
-                Sender::Stranger => self.datagrams.unsolicited += 1,
-            }
-            return;
+                Sender::Stranger => Oddity::Ignored(Ignored::Unsolicited),
+            };
+            self.count_ignored(if let Oddity::Ignored(class) = oddity { class } else { Ignored::Unsolicited });
+            return Some(oddity);
         };
         match self.ask_protocol(slot, data) {
-            Err(_) => self.count_undecodable(slot, Status::Malformed),
-            Ok(Step::Ignore(class)) => self.count_ignored(class),
+            Err(error) => {
+                self.count_undecodable(slot, Status::Malformed);
+                return Some(Oddity::Undecodable(error));
+            }
+            Ok(Step::Ignore(class)) => {
+                self.count_ignored(class);
+                return Some(Oddity::Ignored(class));
+            }
             Ok(Step::Part) => self.take_part(slot, data, now, received),
             Ok(Step::Answer(next)) => self.take_answer(slot, data, next, now, received),
             Ok(Step::Move(next)) => {
@@ -38,6 +52,7 @@ impl Engine {
                 self.proceed(slot, next, now);
             }
         }
+        None
     }
 
     fn ask_protocol(&mut self, slot: Slot, data: &[u8]) -> Result<Step, DecodeError> {
@@ -149,6 +164,30 @@ impl Engine {
                 self.datagrams.spoofed += 1;
             }
         }
+    }
+}
+
+/// What is odd about a datagram that was not used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Oddity {
+    /// It was ignored.
+    Ignored(Ignored),
+    /// Its host was asked, at another port.
+    OtherPort,
+    /// It is no message of its protocol.
+    Undecodable(DecodeError),
+}
+
+impl fmt::Display for Oddity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Ignored(Ignored::Late) => "late: nobody waits for it any more",
+            Self::Ignored(Ignored::Duplicate) => "duplicate: the same came before",
+            Self::Ignored(Ignored::Spoofed) => "unsolicited: it lacks the token that was asked for",
+            Self::Ignored(Ignored::Unsolicited) => "unsolicited: nobody asked for it",
+            Self::OtherPort => "unsolicited: its host was asked, at another port",
+            Self::Undecodable(error) => return write!(f, "undecodable: {error}"),
+        })
     }
 }
 

@@ -36,6 +36,7 @@ pub(crate) mod testing;
 #[cfg(test)]
 mod tests;
 
+pub use answer::Oddity;
 pub use finished::{Batch, Finished};
 pub use limiter::Rate;
 pub use settings::{Leg, Plan, Settings};

@@ -177,7 +177,7 @@ impl Simulation {
 
     /// A datagram from anywhere arrives.
     pub(crate) fn inject(&mut self, from: SocketAddr, data: &[u8]) {
-        self.engine.handle_datagram(self.now, self.now, from, data);
+        let _ = self.engine.handle_datagram(self.now, self.now, from, data);
     }
 
     /// How many targets ended so.
@@ -203,7 +203,9 @@ impl Simulation {
             let Some(Reverse((at, _, event))) = self.events.pop() else { return };
             match event {
                 Event::ToServer(to, data) => self.serve(at, to, client, &data),
-                Event::ToClient(from, data) => self.engine.handle_datagram(self.now, at, from, &data),
+                Event::ToClient(from, data) => {
+                    let _ = self.engine.handle_datagram(self.now, at, from, &data);
+                }
                 Event::Unreachable(to) => self.engine.handle_icmp(self.now, to, Icmp::PortUnreachable),
             }
         }

@@ -7,6 +7,7 @@
 #![expect(clippy::disallowed_methods, reason = "this is the one place that reads the clock for the engine")]
 
 use std::io::{self, ErrorKind};
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime};
@@ -19,9 +20,9 @@ use signal_hook::flag::register_conditional_shutdown;
 use signal_hook_mio::v1_0::Signals;
 
 use super::batch::{DatagramIo, Outgoing};
-use super::socket::{self, Granted};
+use super::socket::{self, Granted, Local};
 use super::{Error, sys};
-use crate::engine::{Batch, Engine, Snapshot};
+use crate::engine::{Batch, Engine, Oddity, Snapshot};
 
 /// Runs an engine over real sockets.
 pub struct Driver {
@@ -76,6 +77,9 @@ pub trait Watch {
     /// Called about that often.
     fn look(&mut self, now: Instant, snapshot: &Snapshot);
 
+    /// Called for each datagram that was not used.
+    fn odd(&mut self, from: SocketAddr, oddity: &Oddity, data: &[u8]);
+
     /// Called when a signal stops the run: what is in flight has `grace` to finish.
     fn stopping(&mut self, snapshot: &Snapshot, grace: Duration);
 }
@@ -112,8 +116,8 @@ impl Driver {
     /// Opens the sockets that `ipv4` and `ipv6` ask for and takes over the signals that stop a run.
     pub fn new(
         engine: Engine,
-        ipv4: bool,
-        ipv6: bool,
+        (ipv4, ipv6): (bool, bool),
+        local: &Local,
         io: Box<dyn DatagramIo>,
         writer: Handover,
     ) -> Result<Self, Error> {
@@ -131,9 +135,9 @@ impl Driver {
         poll.registry().register(&mut signals, SIGNALS, Interest::READABLE).map_err(setup)?;
         Ok(Self {
             engine,
-            ipv4: ipv4.then(|| Lane::open(&poll, false, IPV4)).transpose()?,
+            ipv4: ipv4.then(|| Lane::open(&poll, local, false, IPV4)).transpose()?,
             // A machine without IPv6 still scans the rest; the IPv6 targets end as `send_error`.
-            ipv6: ipv6.then(|| Lane::open(&poll, true, IPV6).ok()).flatten(),
+            ipv6: ipv6.then(|| Lane::open(&poll, local, true, IPV6).ok()).flatten(),
             poll,
             events: Events::with_capacity(16),
             io,
@@ -165,7 +169,7 @@ impl Driver {
             if self.engine.is_due(now) {
                 self.lanes_mut().for_each(|lane| lane.readable = true);
             }
-            let drained = self.receive();
+            let drained = self.receive(watch);
             if let Some(seen) = self.seen_until(now) {
                 self.engine.handle_timeout(seen);
             }
@@ -209,7 +213,7 @@ impl Driver {
     }
 
     /// Receives what waits, up to a bound; true if every socket has nothing more to give.
-    fn receive(&mut self) -> bool {
+    fn receive(&mut self, watch: &mut dyn Watch) -> bool {
         let mut drained = true;
         for lane in [&mut self.ipv4, &mut self.ipv6].into_iter().flatten() {
             let (engine, io) = (&mut self.engine, &mut self.io);
@@ -218,7 +222,9 @@ impl Driver {
             while lane.readable && received < MOST_RECEIVED {
                 let mut take = |from, data: &[u8]| {
                     let now = Instant::now();
-                    engine.handle_datagram(now, now, from, data);
+                    if let Some(oddity) = engine.handle_datagram(now, now, from, data) {
+                        watch.odd(from, &oddity, data);
+                    }
                 };
                 match io.receive(&lane.socket, &mut take) {
                     Ok(count) => received += count,
@@ -371,8 +377,8 @@ impl Driver {
 }
 
 impl Lane {
-    fn open(poll: &Poll, ipv6: bool, token: Token) -> Result<Self, Error> {
-        let (socket, granted) = socket::open(ipv6, socket::BUFFER)?;
+    fn open(poll: &Poll, local: &Local, ipv6: bool, token: Token) -> Result<Self, Error> {
+        let (socket, granted) = socket::open(local, ipv6, socket::BUFFER)?;
         let mut socket = UdpSocket::from_std(socket);
         poll.registry()
             .register(&mut socket, token, Interest::READABLE)

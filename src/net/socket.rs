@@ -1,7 +1,7 @@
 //! UDP sockets tuned for a scan: nonblocking, large buffers, the error queue on.
 
 use std::io;
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use serde::Serialize;
 use socket2::{Domain, Protocol, Socket, Type};
@@ -17,21 +17,53 @@ pub struct Granted {
     pub send_buffer: usize,
 }
 
-/// Opens a socket to scan from, bound to any address and port of its family.
-pub fn open(ipv6: bool, buffer: usize) -> Result<(std::net::UdpSocket, Granted), Error> {
-    let local =
-        if ipv6 { SocketAddr::from((Ipv6Addr::UNSPECIFIED, 0)) } else { SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0)) };
+/// Where datagrams are sent from.
+#[derive(Debug, Clone, Default)]
+pub struct Local {
+    /// The address of the IPv4 socket; any, if there is none.
+    pub ipv4: Option<Ipv4Addr>,
+    /// The address of the IPv6 socket; any, if there is none.
+    pub ipv6: Option<Ipv6Addr>,
+    /// Ports of which the first free one is taken; any, if there are none.
+    pub ports: Option<(u16, u16)>,
+    /// Network interface.
+    pub interface: Option<String>,
+}
+
+/// Opens a socket to scan from, bound as `local` says.
+pub fn open(local: &Local, ipv6: bool, buffer: usize) -> Result<(std::net::UdpSocket, Granted), Error> {
+    let ip: IpAddr = if ipv6 {
+        local.ipv6.unwrap_or(Ipv6Addr::UNSPECIFIED).into()
+    } else {
+        local.ipv4.unwrap_or(Ipv4Addr::UNSPECIFIED).into()
+    };
+    let (first, last) = local.ports.unwrap_or((0, 0));
     let open = || {
-        let socket = Socket::new(Domain::for_address(local), Type::DGRAM, Some(Protocol::UDP))?;
+        let socket = Socket::new(Domain::for_address(SocketAddr::new(ip, 0)), Type::DGRAM, Some(Protocol::UDP))?;
         if ipv6 {
             socket.set_only_v6(true)?;
         }
         let granted = tune(&socket, buffer)?;
         sys::enable_error_queue(&socket, ipv6)?;
-        socket.bind(&local.into())?;
-        Ok((socket.into(), granted))
+        if let Some(interface) = &local.interface {
+            socket.bind_device(Some(interface.as_bytes()))?;
+        }
+        // Bounded by the ports; another error than a port that is taken is that of all.
+        let mut bound = Err(io::Error::from(io::ErrorKind::AddrInUse));
+        for port in first..=last {
+            bound = socket.bind(&SocketAddr::new(ip, port).into());
+            if !bound.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::AddrInUse) {
+                break;
+            }
+        }
+        bound.map(|()| (socket.into(), granted))
     };
-    open().map_err(|source| Error::new("opening a UDP socket on", local, source))
+    open().map_err(|source| Error::new("opening a UDP socket on", SocketAddr::new(ip, first), source))
+}
+
+/// Says why datagrams cannot be sent from `ip`, if they cannot.
+pub fn claim(ip: IpAddr) -> io::Result<()> {
+    std::net::UdpSocket::bind((ip, 0)).map(drop)
 }
 
 /// Makes `socket` nonblocking and its buffers as large as `buffer` bytes, or as large as the system allows.

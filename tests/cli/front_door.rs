@@ -1,6 +1,7 @@
 //! What people bring and what they want to see: streams, earlier outputs, conditions, tables, one server, readers.
 
 use std::io::Write;
+use std::net::UdpSocket;
 use std::process::{Command, Stdio};
 
 use assert_cmd::cargo::cargo_bin;
@@ -211,4 +212,38 @@ fn names_are_resolved_and_those_that_cannot_be_have_a_row_too() {
     assert!(["address", "ip", "port", "sent_at"].iter().all(|key| unresolved.value(key).is_null()));
     let ledger = &folder.metadata("servers.csv")["ledger"];
     assert_eq!((&ledger["input"]["read"], &ledger["targets"]["scheduled"]), (&2.into(), &2.into()));
+}
+
+#[test]
+fn the_sender_is_who_we_say_or_the_run_does_not_start() {
+    let folder = Folder::new();
+    let server = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let (port, target) = (closed_port(), server.local_addr().unwrap().to_string());
+    let from = ["--source-ip", "127.5.6.7", "--source-port", &port.to_string(), "--interface", "lo"];
+    folder.run_well(&[&["scan", &target, "--retries", "0", "--timeout", "50ms", "-q"][..], &from].concat());
+    let (_, sender) = server.recv_from(&mut [0; 64]).unwrap();
+    assert_eq!(sender.to_string(), format!("127.5.6.7:{port}"));
+    for (flag, value, reason) in [
+        ("--source-ip", "192.0.2.9", "192.0.2.9 is no address of this machine"),
+        ("--bind", "192.0.2.9", "192.0.2.9 is no address of this machine"),
+        ("--source-port", "40000,40010", "is not one port or range"),
+    ] {
+        let run = folder.run(&["scan", &target, flag, value]);
+        assert_eq!(run.code, Some(2), "{run}");
+        assert!(run.stderr.contains(reason), "{run}");
+    }
+    let run = folder.run(&["scan", &target, "--interface", "nosuch0"]);
+    assert_eq!(run.code, Some(1), "{run}");
+}
+
+#[test]
+fn an_odd_datagram_is_explained_when_that_is_asked_for() {
+    let folder = Folder::new();
+    let run =
+        folder.run_well(&["scan", "farm:1?malformed=100%", "-v", "--retries", "0", "--timeout", "100ms", "-o", "-"]);
+    assert!(
+        run.stderr.contains("127.0.0.2:") && run.stderr.contains("undecodable: unknown header at byte 0, 64 bytes"),
+        "{run}"
+    );
+    assert!(run.stderr.contains("00 00 00 00"), "{run}");
 }
