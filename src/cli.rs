@@ -55,7 +55,15 @@ pub struct ScanArgs {
 
     /// Read targets from FILE, one a line (`-` is standard input), or from an earlier output, zmap's CSV, masscan's list or
     /// JSON, also packed as .gz or .zst; may be repeated
-    #[arg(short, long, value_name = "FILE", help_heading = "Targets")]
+    #[arg(
+        short,
+        long,
+        value_name = "FILE",
+        help_heading = "Targets",
+        alias = "allowlist-file",
+        alias = "input-file",
+        short_alias = 'w'
+    )]
     pub input: Vec<PathBuf>,
 
     /// Ask only rows of earlier outputs for which all conditions hold, as in status=timeout; may be repeated
@@ -96,6 +104,10 @@ pub struct ScanArgs {
     /// Seed of the order, to repeat it [default: from the clock, and printed]
     #[arg(long, value_name = "N", help_heading = "Targets")]
     pub seed: Option<u64>,
+
+    /// Send nothing; print the targets in the order in which they would be asked
+    #[arg(long, help_heading = "Targets", alias = "dryrun")]
+    pub dry_run: bool,
 
     /// Refuse to start if a line of the input cannot be read
     #[arg(long, help_heading = "Targets")]

@@ -7,13 +7,15 @@ use std::mem;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::{Arc, PoisonError};
+use std::task::Poll;
+use std::thread;
 use std::time::Instant;
 
 use super::progress::Progress;
 use super::summary::Summary;
-use super::{say, session};
+use super::{print, say, session};
 use crate::cli::ScanArgs;
-use crate::config::{self, Colour, Output, ScanConfig};
+use crate::config::{self, Colour, Output, Prepared, ScanConfig};
 use crate::error::{Error, STOPPED};
 use crate::farm::FarmSettings;
 use crate::farm::serve::{self, Serving};
@@ -33,6 +35,9 @@ pub(super) fn run(args: ScanArgs) -> Result<ExitCode, Error> {
     let mut config = config::scan(args, unix_us.unsigned_abs())?;
     complain(&config);
     let farm = config.farm.map(start_farm).transpose()?;
+    if config.dry_run {
+        return list(config.prepare(farm.as_ref().map(Serving::farm), |line| say(line))?);
+    }
     let sinks = config.outputs.iter().map(|output| open(output, &config)).collect::<Result<Vec<_>, _>>()?;
     let about = About::new(&config, epoch)?;
     let filter = mem::take(&mut config.filter);
@@ -162,6 +167,25 @@ fn ledger(tally: Tally, outcome: &Outcome, report: &Report) -> Ledger {
         datagrams: outcome.snapshot.datagrams,
         rows: report.rows.clone(),
     }
+}
+
+/// Prints the targets instead of asking them.
+fn list(prepared: Prepared) -> Result<ExitCode, Error> {
+    let mut targets = prepared.targets;
+    print(|out| {
+        loop {
+            match targets.poll_target() {
+                Poll::Ready(Some(target)) => writeln!(out, "{}", target.address)?,
+                Poll::Ready(None) => return Ok(()),
+                // Names are being resolved, or somebody is still writing.
+                Poll::Pending => thread::yield_now(),
+            }
+            while let Some(name) = targets.poll_unresolved() {
+                let text = prepared.origins.find(name.origin).and_then(|origin| origin.text);
+                say(&format_args!("{} cannot be resolved", text.as_deref().unwrap_or("a name")));
+            }
+        }
+    })
 }
 
 /// How the run is shown: not at all where rows go to the same terminal, which a bar would spoil.

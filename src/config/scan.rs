@@ -39,6 +39,8 @@ pub struct ScanConfig {
     pub filter: Filter,
     /// Where metadata goes, besides the files next to the outputs.
     pub metadata: Option<PathBuf>,
+    /// Targets are printed and not asked.
+    pub dry_run: bool,
     /// What is said on standard error.
     pub messages: Messages,
     /// Where datagrams are sent from.
@@ -157,6 +159,7 @@ pub fn scan(args: ScanArgs, random: u64) -> Result<ScanConfig, Error> {
         colour: value::parse("--color", &args.color)?,
         filter: filter("--where", &args.condition)?,
         metadata: args.metadata,
+        dry_run: args.dry_run,
         messages: Messages { quiet: args.quiet, progress: args.progress, verbose: args.verbose },
         local,
         complaints: std::mem::take(&mut inputs.complaints),

@@ -8,7 +8,7 @@ use assert_cmd::cargo::cargo_bin;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
-use crate::support::{Folder, Object, Table, closed_port, wait_for};
+use crate::support::{Folder, Listener, Object, Table, closed_port, wait_for};
 
 #[test]
 fn standard_input_is_asked_before_its_end_is_known() {
@@ -246,4 +246,60 @@ fn an_odd_datagram_is_explained_when_that_is_asked_for() {
         "{run}"
     );
     assert!(run.stderr.contains("00 00 00 00"), "{run}");
+}
+
+#[test]
+fn a_dry_run_sends_nothing_and_prints_what_would_be_asked() {
+    let folder = Folder::new();
+    let listener = Listener::new();
+    let target = listener.target();
+    folder.write("list.txt", format!("{target}\n127.0.0.8/30:5\n{target}\n"));
+    let list = |extra: &[&str]| {
+        let run = folder.run_well(&[&["scan", "-w", "list.txt", "--dryrun"], extra].concat());
+        String::from_utf8(run.stdout).unwrap().lines().map(str::to_owned).collect::<Vec<_>>()
+    };
+    let rest = ["127.0.0.8:5", "127.0.0.9:5", "127.0.0.10:5", "127.0.0.11:5"];
+    assert_eq!(list(&["--order", "input"])[1..], rest);
+    assert_eq!(list(&["--seed", "3"]).len(), 5);
+    assert_eq!(list(&["--seed", "3"]), list(&["--seed", "3"]));
+    assert!(!listener.was_asked());
+    assert_eq!(folder.names(), ["list.txt"]);
+}
+
+#[test]
+fn an_input_that_is_no_list_is_named_with_the_reason() {
+    let folder = Folder::new();
+    let run = folder.run(&["scan", "-i", "."]);
+    assert_eq!(run.code, Some(2), "{run}");
+    assert!(run.stderr.contains("reading .: Is a directory"), "{run}");
+    let port = closed_port();
+    folder.write("list.txt", [b"\xFF\xFE1\x002\n127.0.0.5:", port.to_string().as_bytes(), b"\n"].concat());
+    let run = folder.run_well(&["scan", "-i", "list.txt", "-o", "servers.csv"]);
+    assert!(run.stderr.contains("list.txt:1: the line is not UTF-8 text from byte 1 on"), "{run}");
+    assert_eq!(folder.table("servers.csv").column("status"), ["refused"]);
+}
+
+#[test]
+fn too_few_descriptors_and_no_network_are_errors_and_not_crashes() {
+    let folder = Folder::new();
+    let shell = |script: &str| {
+        let output = Command::new("sh")
+            .current_dir(folder.path())
+            .args(["-c", script, "sh"])
+            .arg(cargo_bin!("fragscan"))
+            .output()
+            .unwrap();
+        (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    let (code, stderr) = shell("ulimit -n 5; exec \"$1\" scan 127.0.0.1:9");
+    assert_eq!(code, Some(1), "{stderr}");
+    assert!(stderr.contains("Too many open files"), "{stderr}");
+    // A namespace of its own has no route to anywhere; only a privileged user can make one.
+    let (code, stderr) = shell("unshare -n true || exit 77; exec unshare -n \"$1\" scan 8.8.8.8:9 -o servers.csv");
+    if code != Some(77) {
+        assert_eq!(code, Some(0), "{stderr}");
+        let table = folder.table("servers.csv");
+        assert_eq!(table.column("status"), ["send_error"]);
+        assert!(table.column("error")[0].contains("Network is unreachable"), "{:?}", table.column("error"));
+    }
 }
