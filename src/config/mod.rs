@@ -3,11 +3,13 @@
 mod farm;
 mod input;
 mod later;
+mod output;
 mod query;
 mod scan;
 mod value;
 
 pub use farm::{FarmConfig, farm};
 pub use input::InputDigest;
+pub use output::Output;
 pub use query::{QueryFormat, query};
-pub use scan::{Colour, Output, Prepared, ScanConfig, scan, why_unaskable};
+pub use scan::{Colour, Prepared, ScanConfig, scan, why_unaskable};

@@ -1,8 +1,6 @@
 //! The arguments of `fragscan scan`, checked, with every input read.
 
 use std::fmt::Display;
-use std::fs;
-use std::io::{self, IsTerminal};
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -10,15 +8,14 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use super::input::{InputDigest, Inputs, Reading, unknown_protocol};
+use super::output::{Output, outputs, refuse_collisions};
 use super::value::{self, Limit};
 use crate::cli::ScanArgs;
 use crate::engine::{Plan, Rate, Settings};
 use crate::error::Error;
 use crate::farm::{Farm, FarmSettings};
 use crate::net::socket::{self, Local};
-use crate::output::metadata::beside;
-use crate::output::{Filter, Format};
-use crate::output::{is_stdout, partial};
+use crate::output::Filter;
 use crate::protocol;
 use crate::record::{self, Column, Query, QuerySet};
 use crate::rng::AddressHasher;
@@ -95,15 +92,6 @@ impl FromStr for Colour {
             _ => Err(format!("{word:?} is no time for colours: write auto, always or never")),
         }
     }
-}
-
-/// One output.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Output {
-    /// The file; `None` is standard output.
-    pub path: Option<PathBuf>,
-    /// What is written to it.
-    pub format: Format,
 }
 
 /// A scan whose targets are known, or become known while it runs.
@@ -336,43 +324,6 @@ fn inputs(args: &ScanArgs) -> Result<(Inputs, Option<u32>), Error> {
     Ok((inputs, stdin))
 }
 
-fn outputs(paths: &[PathBuf], format: Option<&str>) -> Result<Vec<Output>, Error> {
-    let typed = match format {
-        None => None,
-        Some(word) => Some(
-            word.parse::<Format>()
-                .map_err(|()| Error::usage(format!("--format: {word:?} is no format: write table, csv or ndjson")))?,
-        ),
-    };
-    let to_stdout = Output { path: None, format: typed.unwrap_or(Format::Csv) };
-    if paths.is_empty() {
-        let usual = if io::stdout().is_terminal() { Format::Table } else { Format::Csv };
-        return Ok(vec![Output { path: None, format: typed.unwrap_or(usual) }]);
-    }
-    let mut outputs: Vec<Output> = Vec::new();
-    for path in paths {
-        let output = if is_stdout(path) {
-            to_stdout.clone()
-        } else {
-            Output { path: Some(path.clone()), format: format_of(path, typed)? }
-        };
-        outputs.push(output);
-    }
-    Ok(outputs)
-}
-
-/// The format of the file's extension, or the one that was typed; a file without an extension holds CSV.
-fn format_of(path: &Path, typed: Option<Format>) -> Result<Format, Error> {
-    match Format::of_path(path).or(typed) {
-        Some(format) => Ok(format),
-        None if path.extension().is_none() => Ok(Format::Csv),
-        None => Err(Error::usage(format!(
-            "--output: the extension of {} names no format: write .csv or .ndjson, or say --format",
-            path.display()
-        ))),
-    }
-}
-
 fn columns(names: &[String]) -> Result<Option<Vec<&'static Column>>, Error> {
     if names.is_empty() {
         return Ok(None);
@@ -392,94 +343,9 @@ fn filter(flag: &str, conditions: &[String]) -> Result<Filter, Error> {
     Ok(filter)
 }
 
-/// No file may be written twice, nor one that is read: neither rows over rows or targets, nor metadata over rows.
-fn refuse_collisions<'a>(
-    read: impl Iterator<Item = &'a Path>,
-    outputs: &[Output],
-    metadata: Option<&Path>,
-) -> Result<(), Error> {
-    let mut seen: Vec<PathBuf> = read.filter(|path| *path != Path::new("-")).map(identity).collect();
-    let mut add = |flag: &str, path: &Path| {
-        let file = identity(path);
-        if seen.contains(&file) {
-            let name = if path == Path::new("-") { "standard output".into() } else { path.display().to_string() };
-            return Err(Error::usage(format!("{flag}: {name} is taken by an input or another output")));
-        }
-        seen.push(file);
-        Ok(())
-    };
-    for output in outputs {
-        match &output.path {
-            // Devices may take several.
-            Some(path) if path.starts_with("/dev") => {}
-            Some(path) => {
-                let beside = beside(path);
-                if beside.is_dir() {
-                    let name = beside.display();
-                    return Err(Error::usage(format!("--output: {name} is a folder, and metadata belongs there")));
-                }
-                let all = [path, &partial(path), &beside, &partial(&beside)];
-                all.into_iter().try_for_each(|path| add("--output", path))?;
-            }
-            None => add("--output", Path::new("-"))?,
-        }
-    }
-    metadata.filter(|path| !path.starts_with("/dev")).map_or(Ok(()), |path| add("--metadata", path))
-}
-
-/// The file that `path` names, however it is spelled.
-fn identity(path: &Path) -> PathBuf {
-    fs::canonicalize(path).unwrap_or_else(|_| {
-        let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-        let parent = absolute.parent().and_then(|parent| fs::canonicalize(parent).ok());
-        match (parent, absolute.file_name()) {
-            (Some(parent), Some(name)) => parent.join(name),
-            _ => absolute,
-        }
-    })
-}
-
 const DEFAULT_BUDGET: Duration = Duration::from_secs(10);
 const DEFAULT_RATE: f64 = 2_000.0;
 /// Datagrams a second to one address: what GoldSource servers put up with (`max_queries_sec`).
 const DEFAULT_HOST_RATE: f64 = 3.0;
 const MOST_RETRIES: u32 = 100;
 const MOST_IN_FLIGHT: usize = 4_000_000;
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn paths(names: &[&str]) -> Vec<PathBuf> {
-        names.iter().map(PathBuf::from).collect()
-    }
-
-    #[test]
-    fn the_extension_names_the_format_and_the_flag_those_without_one() {
-        let formats = |names, flag| -> Vec<Format> {
-            outputs(&paths(names), flag).unwrap().into_iter().map(|output| output.format).collect()
-        };
-        assert_eq!(formats(&["a.csv", "b.ndjson", "c.JSONL"], None), [Format::Csv, Format::Ndjson, Format::Ndjson]);
-        assert_eq!(formats(&["-", "b.txt", "c.csv"], Some("ndjson")), [Format::Ndjson, Format::Ndjson, Format::Csv]);
-        assert_eq!(formats(&[], None), [Format::Csv]);
-        assert!(outputs(&[], Some("xml")).is_err());
-        assert_eq!(formats(&["list"], None), [Format::Csv]);
-        assert!(outputs(&paths(&["a.json"]), None).is_err(), "a guess would be wrong");
-    }
-
-    #[test]
-    fn no_file_is_written_twice_however_it_is_spelled() {
-        let refused = |names: &[&str], metadata: Option<&str>| {
-            let lists = [Path::new("list.csv")].into_iter();
-            refuse_collisions(lists, &outputs(&paths(names), Some("csv")).unwrap(), metadata.map(Path::new)).is_err()
-        };
-        assert!(refused(&["list.csv"], None), "an input");
-        assert!(refused(&["a.csv.partial", "a.csv"], None));
-        assert!(!refused(&["/dev/null", "/dev/null"], None));
-        assert!(!refused(&["a.csv", "b.csv", "-"], Some("c.json")));
-        assert!(refused(&["a.csv", "./a.csv"], None));
-        assert!(refused(&["-", "-"], None));
-        assert!(refused(&["a.csv"], Some("a.csv")));
-        assert!(refused(&["a.csv"], Some("a.csv.meta.json")));
-    }
-}

@@ -12,17 +12,17 @@
 //! Bytes from the network never make a verb fail: they become an outcome of their target and a counter.
 
 use std::collections::VecDeque;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::sync::Arc;
-use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use crate::ledger::{Datagrams, Targets};
-use crate::protocol::{Found, Next};
+use crate::protocol::Found;
 use crate::record::Status;
-use crate::target::{Source, Target, Unresolved};
+use crate::target::Source;
 
 mod answer;
+mod course;
 pub mod deadlines;
 mod finished;
 mod flight;
@@ -30,6 +30,7 @@ pub mod hosts;
 pub mod limiter;
 mod reassembly;
 pub mod recent;
+mod send;
 mod settings;
 #[cfg(test)]
 pub(crate) mod testing;
@@ -42,11 +43,12 @@ pub use limiter::Rate;
 pub use settings::{Leg, Plan, Settings};
 
 use deadlines::Deadlines;
-use flight::{Cause, Flight, FlightTable, Slot, State};
+use flight::{Cause, FlightTable, Slot, State};
 use hosts::Hosts;
 use limiter::Limiter;
 use reassembly::Reassembly;
 use recent::Recent;
+use send::sent_because;
 
 /// The state of a scan.
 pub struct Engine {
@@ -357,260 +359,10 @@ impl Engine {
         !self.hold_new && self.stopping.is_none()
     }
 
-    /// Begins the next target that may be asked now.
-    fn start_next(&mut self, now: Instant) -> Option<Slot> {
-        if !self.may_start() || self.flights.len() >= self.settings.window {
-            return None;
-        }
-        // Bounded by the room for parked targets: a turn starts a target, parks one, or ends the loop.
-        loop {
-            let target = match self.hosts.poll_ready(now) {
-                Some(target) => target,
-                None if self.exhausted || self.hosts.is_full() => return None,
-                None => match self.poll_source(now) {
-                    Poll::Pending => {
-                        self.awaiting = true;
-                        return None;
-                    }
-                    Poll::Ready(None) => {
-                        self.exhausted = true;
-                        return None;
-                    }
-                    Poll::Ready(Some(target)) => {
-                        self.awaiting = false;
-                        let pace = self.plans[usize::from(target.plan)].legs[0].protocol.pace();
-                        if !self.hosts.admit(target, pace.host, now) {
-                            continue;
-                        }
-                        target
-                    }
-                },
-            };
-            if let Some(slot) = self.begin(target, now) {
-                return Some(slot);
-            }
-            // Another plan has a flight to this address; ours waits until it is likely to have ended.
-            self.hosts.park(target, now + self.settings.timeout);
-        }
-    }
-
-    /// Asks the source, and ends the names that it could not resolve: their targets are nowhere to be asked.
-    fn poll_source(&mut self, now: Instant) -> Poll<Option<Target>> {
-        let next = self.source.poll_target();
-        // Bounded by what the source has taken in by now.
-        while let Some(Unresolved { plan, origin }) = self.source.poll_unresolved() {
-            let nowhere = SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0);
-            let finished = Finished { plan, origin, ..Finished::new(nowhere, Status::Unresolved, None) };
-            self.targets.scheduled += 1;
-            self.hand_over(finished, &[], now);
-        }
-        next
-    }
-
-    fn begin(&mut self, target: Target, now: Instant) -> Option<Slot> {
-        let plan = &self.plans[usize::from(target.plan)];
-        let port = plan.legs[0].port.unwrap_or(target.address.port());
-        let address = SocketAddr::new(target.address.ip(), port);
-        let slot = self.flights.insert(address, now)?;
-        let flight = self.flights.get_mut(slot)?;
-        flight.target_port = target.address.port();
-        flight.plan = target.plan;
-        flight.origin = target.origin;
-        flight.budget = now + self.settings.budget;
-        self.recent.begin(&address);
-        self.targets.scheduled += 1;
-        Some(slot)
-    }
-
-    /// Writes the datagram of a flight's current step and sets its deadline.
-    fn transmit(&mut self, slot: Slot, now: Instant, buffer: &mut Vec<u8>) -> Option<Transmit> {
-        let flight = self.flights.get_mut(slot)?;
-        let plan = &self.plans[usize::from(flight.plan)];
-        let protocol = plan.legs[usize::from(flight.leg)].protocol;
-        let before = buffer.len();
-        protocol.request(&flight.session, &plan.ask(&self.settings, flight.address), buffer);
-        let size = buffer.len() - before;
-        self.datagrams.sent += 1;
-        flight.last_cause = match (flight.sent, flight.tries) {
-            (0, _) => Cause::First,
-            (_, 0) => Cause::FollowUp,
-            _ => Cause::Retry,
-        };
-        *sent_because(&mut self.datagrams, flight.last_cause) += 1;
-        flight.retries += u32::from(flight.last_cause == Cause::Retry);
-        let at = now + self.settings.wait(flight.tries);
-        if at <= flight.budget {
-            self.deadlines.set_in_lane(slot.index, flight.tries.min(16) as u8, at);
-        } else {
-            self.deadlines.set(slot.index, flight.budget);
-        }
-        flight.tries += 1;
-        flight.sent += 1;
-        flight.first_sent.get_or_insert(now);
-        flight.last_sent = now;
-        flight.state = State::Waiting;
-        let to = flight.address;
-        self.limiter.charge(size);
-        self.hosts.charge(to.ip(), protocol.pace().host, now);
-        Some(Transmit { to, size })
-    }
-
-    fn queue_follow_up(&mut self, slot: Slot) {
-        if let Some(flight) = self.flights.get_mut(slot) {
-            self.deadlines.cancel(slot.index);
-            flight.state = State::Queued;
-            self.follow_ups.push_back(slot);
-        }
-    }
-
-    /// A step stayed unanswered, or a time of listening is over.
-    fn silence(&mut self, slot: Slot, now: Instant) {
-        let Some(flight) = self.flights.get_mut(slot) else { return };
-        let plan = &self.plans[usize::from(flight.plan)];
-        let ask = plan.ask(&self.settings, flight.address);
-        let next = plan.legs[usize::from(flight.leg)].protocol.silence(&mut flight.session, &ask);
-        let over = now >= flight.budget || self.stopping.is_some();
-        match next {
-            Next::Send | Next::SendAfter(_) | Next::Listen(_) if over => self.proceed(slot, Next::Finish, now),
-            next => self.proceed(slot, next, now),
-        }
-    }
-
-    /// Does what a protocol said comes next.
-    fn proceed(&mut self, slot: Slot, next: Next, now: Instant) {
-        let Some(flight) = self.flights.get_mut(slot) else { return };
-        match next {
-            Next::Send | Next::SendAfter(_) => {
-                let gap = self.plans[usize::from(flight.plan)].legs[usize::from(flight.leg)].protocol.pace().server;
-                let asked = if let Next::SendAfter(pause) = next { now + pause } else { now };
-                let at = asked.max(flight.last_sent + gap);
-                flight.tries = 0;
-                self.reassembly.release(&mut flight.parts);
-                if at <= now {
-                    self.queue_follow_up(slot);
-                } else {
-                    flight.state = State::Pausing;
-                    self.deadlines.set(slot.index, at.min(flight.budget));
-                }
-            }
-            Next::Listen(time) => {
-                flight.state = State::Listening;
-                self.deadlines.set(slot.index, (now + time).min(flight.budget));
-            }
-            Next::Finish if flight.answer_count > 0 => self.finish(slot, Status::Ok, now),
-            Next::Finish => {
-                let evidence = flight.evidence;
-                self.finish(slot, evidence, now);
-            }
-            Next::Fail(status) => self.finish(slot, status, now),
-        }
-    }
-
-    /// Ends a leg: the target goes on with the next one, or is handed over.
-    fn finish(&mut self, slot: Slot, status: Status, now: Instant) {
-        self.deadlines.cancel(slot.index);
-        let Some(flight) = self.flights.get_mut(slot) else { return };
-        self.reassembly.release(&mut flight.parts);
-        let address = flight.address;
-        let answered = flight.answer_count > 0;
-        self.recent.end(&address, answered);
-        let settled = answered || matches!(status, Status::Ok | Status::Banned | Status::SendError | Status::Aborted);
-        if !settled && self.stopping.is_none() && self.next_leg(slot, now) {
-            return;
-        }
-        let Some(flight) = self.flights.get_mut(slot) else { return };
-        self.answer_bytes -= flight.answers.len();
-        let finished = Finished {
-            plan: flight.plan,
-            leg: flight.leg,
-            origin: flight.origin,
-            icmp: flight.icmp,
-            os_error: flight.os_error,
-            rtt_us: flight.rtt,
-            rtt_ambiguous: flight.rtt_ambiguous,
-            attempts: flight.retries + 1,
-            sent: flight.sent,
-            received: flight.received,
-            fragments: flight.fragments,
-            ..Finished::new(address, status, flight.first_sent)
-        };
-        let answers = std::mem::take(&mut flight.answers);
-        self.hand_over(finished, &answers, now);
-        if let Some(flight) = self.flights.get_mut(slot) {
-            flight.answers = answers;
-        }
-        self.answered += u64::from(answered);
-        self.flights.remove(slot);
-    }
-
-    /// Puts a target that has ended into the batch for the writer.
-    fn hand_over(&mut self, finished: Finished, answers: &[u8], now: Instant) {
-        self.batch.push(finished, answers);
-        self.batch_began.get_or_insert(now);
-        if self.batch.is_full() {
-            self.close_batch();
-        }
-        self.targets.finished += 1;
-    }
-
-    /// Moves a flight to the next leg of its plan; false if there is none that can be asked.
-    fn next_leg(&mut self, slot: Slot, now: Instant) -> bool {
-        let Some(flight) = self.flights.get_mut(slot) else { return false };
-        let (ip, target_port) = (flight.address.ip(), flight.target_port);
-        let legs = &self.plans[usize::from(flight.plan)].legs;
-        // Bounded by the legs. One whose address another plan is asking at the moment is left out.
-        for (number, leg) in legs.iter().enumerate().skip(usize::from(flight.leg) + 1) {
-            let address = SocketAddr::new(ip, leg.port.unwrap_or(target_port));
-            let Some(flight) = self.flights.get_mut(slot) else { return false };
-            if flight.address != address && !self.flights.move_to(slot, address) {
-                continue;
-            }
-            if let Some(flight) = self.flights.get_mut(slot) {
-                flight.begin_leg(number as u8, now + self.settings.budget);
-                self.queue_follow_up(slot);
-                return true;
-            }
-        }
-        false
-    }
-
     fn close_batch(&mut self) {
         let next = self.spare.pop().unwrap_or_default();
         self.full.push_back(std::mem::replace(&mut self.batch, next));
         self.batch_began = None;
-    }
-}
-
-/// The counter of datagrams that are sent for `cause`.
-fn sent_because(datagrams: &mut Datagrams, cause: Cause) -> &mut u64 {
-    match cause {
-        Cause::First => &mut datagrams.sent_first,
-        Cause::Retry => &mut datagrams.sent_retry,
-        Cause::FollowUp => &mut datagrams.sent_follow_up,
-    }
-}
-
-impl Flight {
-    /// Forgets the answers of one protocol and begins with another.
-    fn begin_leg(&mut self, leg: u8, budget: Instant) {
-        self.leg = leg;
-        self.session = crate::protocol::AnySession::Fresh;
-        self.tries = 0;
-        self.budget = budget;
-    }
-
-    /// Remembers what silence will mean, unless something stronger came before.
-    fn note(&mut self, status: Status) {
-        let rank = |status| match status {
-            Status::Unreachable => 1,
-            Status::Malformed => 2,
-            Status::SplitIncomplete => 3,
-            Status::SplitCorrupt => 4,
-            _ => 0,
-        };
-        if rank(status) > rank(self.evidence) {
-            self.evidence = status;
-        }
     }
 }
 

@@ -10,6 +10,7 @@ use crate::farm::link::LinkSettings;
 use crate::farm::{Farm, FarmSettings, Share};
 use crate::protocol::probe;
 use crate::record::{Flags, Query, QuerySet, QueryStatus};
+use crate::target::Target;
 
 const MS: Duration = Duration::from_millis(1);
 

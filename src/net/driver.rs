@@ -13,14 +13,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
 use crossbeam_channel::{Receiver, Sender, TrySendError};
-use mio::net::UdpSocket;
 use mio::{Events, Interest, Poll, Token, Waker};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag::register_conditional_shutdown;
 use signal_hook_mio::v1_0::Signals;
 
 use super::batch::{DatagramIo, Outgoing};
-use super::socket::{self, Granted, Local};
+use super::lane::Lane;
+use super::socket::{Granted, Local};
 use super::{Error, sys};
 use crate::engine::{Batch, Engine, Oddity, Snapshot};
 
@@ -98,18 +98,6 @@ impl Halt {
         // If the loop cannot be woken it still sees the flag when its next deadline comes.
         let _ = self.waker.wake();
     }
-}
-
-/// A socket of one family.
-struct Lane {
-    socket: UdpSocket,
-    granted: Granted,
-    /// It may have more to give: set by an event, cleared when it would block.
-    readable: bool,
-    /// Since when it always had more to give, if it had in the last turn.
-    behind_since: Option<Instant>,
-    /// Datagrams received since then.
-    received: usize,
 }
 
 impl Driver {
@@ -376,36 +364,6 @@ impl Driver {
     }
 }
 
-impl Lane {
-    fn open(poll: &Poll, local: &Local, ipv6: bool, token: Token) -> Result<Self, Error> {
-        let (socket, granted) = socket::open(local, ipv6, socket::BUFFER)?;
-        let mut socket = UdpSocket::from_std(socket);
-        poll.registry()
-            .register(&mut socket, token, Interest::READABLE)
-            .map_err(|source| Error::on("watching", "a UDP socket", source))?;
-        Ok(Self { socket, granted, readable: true, behind_since: None, received: 0 })
-    }
-
-    /// The time before which everything that arrived has been read, if that is later than it was. A flood never lets
-    /// the socket run dry; but once more datagrams were read than its buffer holds, those are among them that waited
-    /// when the counting began.
-    fn seen_until(&mut self, now: Instant) -> Option<Instant> {
-        if !self.readable {
-            self.behind_since = None;
-            return Some(now);
-        }
-        let since = *self.behind_since.get_or_insert_with(|| {
-            self.received = 0;
-            now
-        });
-        if self.received < self.granted.receive_buffer / LEAST_COST {
-            return None;
-        }
-        self.behind_since = None;
-        Some(since)
-    }
-}
-
 /// Reads the clocks: the instant, and the microseconds since the Unix epoch that belong to it.
 #[must_use]
 pub fn read_clocks() -> (Instant, i64) {
@@ -458,7 +416,5 @@ const STOPPED: i32 = 3;
 const MOST_RECEIVED: usize = 1024;
 /// Failures in a row that may be those of earlier datagrams.
 const MOST_FAILURES: usize = 8;
-/// Bytes of a receive buffer that the smallest datagram takes, at the least.
-const LEAST_COST: usize = 256;
 /// How soon a full device queue or a full channel is tried again.
 const RETRY: Duration = Duration::from_millis(1);

@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 
 pub mod batch;
 pub mod driver;
+mod lane;
 pub mod socket;
 pub mod sys;
 

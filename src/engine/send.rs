@@ -1,0 +1,120 @@
+//! From targets to datagrams: what is begun next, and what leaves for it.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::task::Poll;
+use std::time::Instant;
+
+use super::flight::{Cause, Slot, State};
+use super::{Engine, Finished, Transmit};
+use crate::ledger::Datagrams;
+use crate::record::Status;
+use crate::target::{Target, Unresolved};
+
+impl Engine {
+    /// Begins the next target that may be asked now.
+    pub(super) fn start_next(&mut self, now: Instant) -> Option<Slot> {
+        if !self.may_start() || self.flights.len() >= self.settings.window {
+            return None;
+        }
+        // Bounded by the room for parked targets: a turn starts a target, parks one, or ends the loop.
+        loop {
+            let target = match self.hosts.poll_ready(now) {
+                Some(target) => target,
+                None if self.exhausted || self.hosts.is_full() => return None,
+                None => match self.poll_source(now) {
+                    Poll::Pending => {
+                        self.awaiting = true;
+                        return None;
+                    }
+                    Poll::Ready(None) => {
+                        self.exhausted = true;
+                        return None;
+                    }
+                    Poll::Ready(Some(target)) => {
+                        self.awaiting = false;
+                        let pace = self.plans[usize::from(target.plan)].legs[0].protocol.pace();
+                        if !self.hosts.admit(target, pace.host, now) {
+                            continue;
+                        }
+                        target
+                    }
+                },
+            };
+            if let Some(slot) = self.begin(target, now) {
+                return Some(slot);
+            }
+            // Another plan has a flight to this address; ours waits until it is likely to have ended.
+            self.hosts.park(target, now + self.settings.timeout);
+        }
+    }
+
+    /// Asks the source, and ends the names that it could not resolve: their targets are nowhere to be asked.
+    fn poll_source(&mut self, now: Instant) -> Poll<Option<Target>> {
+        let next = self.source.poll_target();
+        // Bounded by what the source has taken in by now.
+        while let Some(Unresolved { plan, origin }) = self.source.poll_unresolved() {
+            let nowhere = SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0);
+            let finished = Finished { plan, origin, ..Finished::new(nowhere, Status::Unresolved, None) };
+            self.targets.scheduled += 1;
+            self.hand_over(finished, &[], now);
+        }
+        next
+    }
+
+    fn begin(&mut self, target: Target, now: Instant) -> Option<Slot> {
+        let plan = &self.plans[usize::from(target.plan)];
+        let port = plan.legs[0].port.unwrap_or(target.address.port());
+        let address = SocketAddr::new(target.address.ip(), port);
+        let slot = self.flights.insert(address, now)?;
+        let flight = self.flights.get_mut(slot)?;
+        flight.target_port = target.address.port();
+        flight.plan = target.plan;
+        flight.origin = target.origin;
+        flight.budget = now + self.settings.budget;
+        self.recent.begin(&address);
+        self.targets.scheduled += 1;
+        Some(slot)
+    }
+
+    /// Writes the datagram of a flight's current step and sets its deadline.
+    pub(super) fn transmit(&mut self, slot: Slot, now: Instant, buffer: &mut Vec<u8>) -> Option<Transmit> {
+        let flight = self.flights.get_mut(slot)?;
+        let plan = &self.plans[usize::from(flight.plan)];
+        let protocol = plan.legs[usize::from(flight.leg)].protocol;
+        let before = buffer.len();
+        protocol.request(&flight.session, &plan.ask(&self.settings, flight.address), buffer);
+        let size = buffer.len() - before;
+        self.datagrams.sent += 1;
+        flight.last_cause = match (flight.sent, flight.tries) {
+            (0, _) => Cause::First,
+            (_, 0) => Cause::FollowUp,
+            _ => Cause::Retry,
+        };
+        *sent_because(&mut self.datagrams, flight.last_cause) += 1;
+        flight.retries += u32::from(flight.last_cause == Cause::Retry);
+        let at = now + self.settings.wait(flight.tries);
+        if at <= flight.budget {
+            self.deadlines.set_in_lane(slot.index, flight.tries.min(16) as u8, at);
+        } else {
+            self.deadlines.set(slot.index, flight.budget);
+        }
+        flight.tries += 1;
+        flight.sent += 1;
+        flight.first_sent.get_or_insert(now);
+        flight.last_sent = now;
+        flight.state = State::Waiting;
+        let to = flight.address;
+        self.limiter.charge(size);
+        self.hosts.charge(to.ip(), protocol.pace().host, now);
+        Some(Transmit { to, size })
+    }
+}
+
+/// The counter of datagrams that are sent for `cause`.
+pub(super) fn sent_because(datagrams: &mut Datagrams, cause: Cause) -> &mut u64 {
+    match cause {
+        Cause::First => &mut datagrams.sent_first,
+        Cause::Retry => &mut datagrams.sent_retry,
+        Cause::FollowUp => &mut datagrams.sent_follow_up,
+    }
+}
