@@ -17,6 +17,11 @@ fn a_terminated_scan_keeps_whole_rows_and_accounts_for_the_rest() {
     a_stopped_scan_keeps_whole_rows_and_accounts_for_the_rest("TERM");
 }
 
+#[test]
+fn a_scan_whose_terminal_goes_away_keeps_whole_rows_and_accounts_for_the_rest() {
+    a_stopped_scan_keeps_whole_rows_and_accounts_for_the_rest("HUP");
+}
+
 fn a_stopped_scan_keeps_whole_rows_and_accounts_for_the_rest(signal: &str) {
     let folder = Folder::new();
     folder.write("servers.csv", "an older file\n");
@@ -65,6 +70,35 @@ fn a_second_signal_ends_the_scan_at_once() {
     assert!(table.column("status").iter().all(|status| *status == "aborted"), "{run}");
 }
 
+#[test]
+fn a_signal_that_is_ignored_from_the_start_stays_ignored() {
+    let folder = Folder::new();
+    let mut child = Command::new("env")
+        .arg("--ignore-signal=HUP")
+        .arg(cargo_bin!("fragscan"))
+        .current_dir(folder.path())
+        .args([
+            "scan",
+            "farm:300?silent=50%",
+            "--rate",
+            "500",
+            "--timeout",
+            "200ms",
+            "--retries",
+            "0",
+            "-q",
+            "-o",
+            "servers.csv",
+        ])
+        .spawn()
+        .expect("the program starts");
+    wait_for("the first rows", || folder.path().join("servers.csv.partial").exists().then_some(()));
+    let kill = format!("kill -HUP {}", child.id());
+    assert!(Command::new("sh").args(["-c", &kill]).status().expect("there is a shell").success());
+    assert_eq!(child.wait().expect("it ends").code(), Some(0));
+    assert_eq!(folder.table("servers.csv").rows.len(), 300);
+}
+
 /// A scan that runs beside the test.
 struct Scan<'a> {
     folder: &'a Folder,
@@ -73,7 +107,10 @@ struct Scan<'a> {
 
 impl<'a> Scan<'a> {
     fn start(folder: &'a Folder, arguments: &[&str]) -> Self {
-        let child = Command::new(cargo_bin!("fragscan"))
+        // Whoever runs the tests in the background may have all of them ignore signals, and the program honours that.
+        let child = Command::new("env")
+            .arg("--default-signal=INT,TERM,HUP")
+            .arg(cargo_bin!("fragscan"))
             .current_dir(folder.path())
             .args(["scan", "-o", "servers.csv"])
             .args(arguments)
