@@ -85,6 +85,9 @@ impl Watch for Progress {
     }
 
     fn stopping(&mut self, snapshot: &Snapshot, grace: Duration) {
+        if snapshot.in_flight == 0 {
+            return;
+        }
         let text = format!(
             "stopping: {} targets in flight get up to {:.1} s to answer; once more to stop at once",
             snapshot.in_flight,
@@ -166,6 +169,7 @@ mod tests {
             answered: 30,
             in_flight: 20,
             not_started: 40,
+            exhausted: false,
         }
     }
 

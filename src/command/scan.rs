@@ -99,9 +99,14 @@ impl About {
         let finished_us = self.epoch.unix_us(now);
         let ledger = ledger(tally, &outcome, &report);
         let unfinished = ledger.input.not_started + ledger.rows.status.of(Status::Aborted);
-        let early = outcome.stop.filter(|_| unfinished > 0);
+        let early = outcome.stop.filter(|_| unfinished > 0 || !outcome.snapshot.exhausted);
         let failed = report.error.take();
         let complete = early.is_none() && failed.is_none();
+        // An earlier output must not be replaced by an empty one because nobody wrote the list.
+        if ledger.targets.scheduled == 0 && complete {
+            report.sinks.iter_mut().for_each(Sink::discard);
+            return Err(Error::usage(config::why_nothing(&tally)));
+        }
         if complete {
             report.sinks.iter_mut().try_for_each(Sink::commit)?;
         }

@@ -10,6 +10,7 @@ use serde::Serialize;
 use sha2::{Digest, Sha256};
 
 use super::farm::farm_target;
+use super::scan::why_nothing;
 use crate::engine::Plan;
 use crate::error::Error;
 use crate::farm::{Farm, FarmSettings};
@@ -18,7 +19,7 @@ use crate::protocol::{self, AnyProtocol};
 use crate::target::lines::{Lines, without_comment};
 use crate::target::listing::{Line, Listing};
 use crate::target::resolve::Name;
-use crate::target::{Hosts, IpRange, Origin, Origins, Ports, TargetSetBuilder, TargetSpec};
+use crate::target::{Hosts, IpRange, Origin, Origins, Ports, Tally, TargetSetBuilder, TargetSpec};
 
 /// Collects targets, the plans they follow and who named them.
 pub(super) struct Inputs {
@@ -34,6 +35,8 @@ pub(super) struct Inputs {
     pub bad_lines: u64,
     /// Conditions on the rows of earlier outputs.
     pub filter: Filter,
+    /// Rows that the conditions held back.
+    held_back: u64,
     pub reading: Reading,
     /// The origin of arguments that are single addresses.
     argument_origin: u32,
@@ -106,6 +109,7 @@ impl Inputs {
             complaints: Vec::new(),
             bad_lines: 0,
             filter: Filter::default(),
+            held_back: 0,
             reading,
             argument_origin,
             farm_origin: argument_origin,
@@ -125,7 +129,10 @@ impl Inputs {
         let mut listing = Listing::default();
         let digest = each_line(path, |number, line| {
             let result = named(&mut listing, &self.filter, line).and_then(|text| {
-                let Some(text) = text else { return Ok(()) };
+                let Some(text) = text else {
+                    self.held_back += 1;
+                    return Ok(());
+                };
                 let spec = TargetSpec::parse(&text).map_err(|reason| reason.to_string())?;
                 self.add(&spec, &text, Some((&source, plain)))
             });
@@ -166,11 +173,24 @@ impl Inputs {
     pub(super) fn exclude_file(&mut self, path: &Path) -> Result<(), Error> {
         let name = path.display().to_string();
         let digest = each_line(path, |number, line| {
-            line.and_then(|text| self.exclude(without_comment(text)))
-                .map_err(|reason| Error::usage(format!("{name}:{number}: {reason}")))
+            line.and_then(|text| match without_comment(text) {
+                "" => Ok(()),
+                text => self.exclude(text),
+            })
+            .map_err(|reason| Error::usage(format!("{name}:{number}: {reason}")))
         })?;
         self.digests.push(InputDigest { name, sha256: digest });
         Ok(())
+    }
+
+    /// Why there is nothing to ask.
+    pub(super) fn why_nothing(&self, tally: &Tally) -> String {
+        let held_back = if self.filter.is_empty() || self.held_back == 0 {
+            String::new()
+        } else {
+            format!("; {} rows do not meet --input-where", self.held_back)
+        };
+        format!("{}{held_back}", why_nothing(tally))
     }
 
     /// Adds the servers of a farm, now that its port is known.

@@ -1,6 +1,7 @@
 //! Targets that become known while the scan runs: threads resolve names and read standard input, and send what they
 //! find, as long as somebody takes it.
 
+use std::collections::HashSet;
 use std::fmt::Display;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::Path;
@@ -29,15 +30,15 @@ impl Inputs {
         let (sender, items) = bounded(WAITING);
         let (lookup, lookups) = bounded(WAITING);
         resolve::start(&lookups, &sender).map_err(failed)?;
-        let found = Found { sender, lookup: lookup.clone(), origins };
-        thread::Builder::new()
-            // An error means that the resolver has ended, because the scan has.
-            .spawn(move || names.into_iter().try_for_each(|name| lookup.send(name)))
-            .map_err(failed)?;
-        let Some(origin) = stdin else { return Ok(items) };
+        let mut found = Found { sender, lookup, origins, names: HashSet::new() };
         thread::Builder::new()
             .spawn(move || {
-                if let Err(error) = read(&reading, &filter, origin, &complain, &found)
+                // Whoever does not take a name has ended, because the scan has.
+                if !names.into_iter().all(|name| found.name(name)) {
+                    return;
+                }
+                let Some(origin) = stdin else { return };
+                if let Err(error) = read(&reading, &filter, origin, &complain, &mut found)
                     && !matches!(error, Error::Bug(_))
                 {
                     complain(&error);
@@ -53,6 +54,18 @@ struct Found {
     sender: Sender<Item>,
     lookup: Sender<Name>,
     origins: Origins,
+    /// Names that came, so that each is looked up once.
+    names: HashSet<(Box<str>, Ports, u16)>,
+}
+
+impl Found {
+    /// Has a name looked up; false if nobody takes it.
+    fn name(&mut self, name: Name) -> bool {
+        if !self.names.insert((name.name.to_ascii_lowercase().into(), name.ports.clone(), name.plan)) {
+            return self.sender.send(Item::Repeated).is_ok();
+        }
+        self.sender.send(Item::Name).is_ok() && self.lookup.send(name).is_ok()
+    }
 }
 
 fn read(
@@ -60,7 +73,7 @@ fn read(
     filter: &Filter,
     origin: u32,
     complain: &dyn Fn(&dyn Display),
-    found: &Found,
+    found: &mut Found,
 ) -> Result<(), Error> {
     let mut listing = Listing::default();
     let mut bad = 0_usize;
@@ -75,7 +88,7 @@ fn read(
                     let source = found.origins.find(origin).and_then(|origin| origin.source);
                     let origin = found.origins.add(Origin { text: Some(text.as_str().into()), source });
                     let name = Name { name: name.into(), ports, plan, origin, typed: false };
-                    found.lookup.send(name).is_ok()
+                    found.name(name)
                 }
             }))
         });

@@ -12,4 +12,4 @@ pub use farm::{FarmConfig, farm};
 pub use input::InputDigest;
 pub use output::Output;
 pub use query::{QueryFormat, query};
-pub use scan::{Colour, Prepared, ScanConfig, scan, why_unaskable};
+pub use scan::{Colour, Prepared, ScanConfig, scan, why_nothing, why_unaskable};

@@ -20,6 +20,9 @@ pub fn query(args: QueryArgs, random: u64) -> Result<(ScanConfig, QueryFormat), 
         "json" => QueryFormat::Json,
         other => return Err(Error::usage(format!("--format: {other:?} is no format: write text or json"))),
     };
+    if args.addresses.iter().any(|address| address.starts_with("farm:")) {
+        return Err(Error::usage("simulated servers are for `fragscan scan`, or start them with `fragscan farm`"));
+    }
     let scan = ScanArgs {
         targets: args.addresses,
         protocol: args.protocol,

@@ -188,7 +188,7 @@ impl ScanConfig {
         }
         // An earlier output must not be replaced by an empty one because a list was broken.
         if targets.is_empty() && !later {
-            return Err(Error::usage(format!("there is nothing to scan: {}", why_empty(&tally))));
+            return Err(Error::usage(self.inputs.why_nothing(&tally)));
         }
         let settings = self.limits.settings(targets.all_loopback() && !later, self.seed);
         let mut families = (targets.has_ipv4(), targets.has_ipv6());
@@ -211,11 +211,13 @@ pub fn why_unaskable(count: u64) -> String {
     format!("{count} targets are addresses to which nothing can be sent (0.0.0.0, ::, 127.255.255.255)")
 }
 
-fn why_empty(tally: &Tally) -> String {
+/// Why nothing was asked.
+#[must_use]
+pub fn why_nothing(tally: &Tally) -> String {
     let Tally { read, invalid, excluded, .. } = tally;
     let private = excluded[Reason::Private];
     let hint = if private > 0 { "; private ones from files are asked with --include-private" } else { "" };
-    format!("of {read} targets read, {invalid} are invalid and {} excluded{hint}", excluded.total())
+    format!("there is nothing to scan: {read} targets read, {invalid} invalid, {} excluded{hint}", excluded.total())
 }
 
 impl Limits {
@@ -332,6 +334,9 @@ fn columns(names: &[String]) -> Result<Option<Vec<&'static Column>>, Error> {
         record::column(name.trim())
             .ok_or_else(|| Error::usage(format!("--fields: there is no column {name:?}; `fragscan fields` lists them")))
     };
+    if let Some(twice) = names.iter().enumerate().find_map(|(i, name)| names[..i].contains(name).then_some(name)) {
+        return Err(Error::usage(format!("--fields: {twice} is named twice")));
+    }
     names.iter().map(find).collect::<Result<_, _>>().map(Some)
 }
 

@@ -132,6 +132,8 @@ pub struct Snapshot {
     pub in_flight: usize,
     /// Targets that were read and not asked yet, as far as that is known.
     pub not_started: u64,
+    /// There are no others, and will be none.
+    pub exhausted: bool,
 }
 
 impl Engine {
@@ -352,6 +354,7 @@ impl Engine {
             answered: self.answered,
             in_flight: self.flights.len(),
             not_started: self.source.remaining().unwrap_or(0) + self.hosts.parked() as u64,
+            exhausted: self.exhausted || self.source.is_exhausted(),
         }
     }
 

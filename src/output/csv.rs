@@ -50,8 +50,13 @@ impl RowFormat for Csv {
     }
 }
 
+/// A first cell that begins with `#` is quoted, or a reader of lists would take it for a comment.
 fn new_writer(buffer: Vec<u8>) -> Writer<Vec<u8>> {
-    WriterBuilder::new().terminator(Terminator::Any(b'\n')).buffer_capacity(CAPACITY).from_writer(buffer)
+    WriterBuilder::new()
+        .terminator(Terminator::Any(b'\n'))
+        .comment(Some(b'#'))
+        .buffer_capacity(CAPACITY)
+        .from_writer(buffer)
 }
 
 const IN_MEMORY: &str = "writing to memory does not fail";

@@ -123,6 +123,11 @@ impl Destination {
         Ok(())
     }
 
+    /// Leaves nothing behind of a file that was not committed.
+    pub fn discard(&mut self) {
+        self.written = 0;
+    }
+
     /// SHA-256 of everything that was written, in hex.
     #[must_use]
     pub fn sha256(&self) -> String {
@@ -149,6 +154,7 @@ impl Destination {
 impl Drop for Destination {
     /// A file that nothing was written to is not left behind.
     fn drop(&mut self) {
+        // `written` is set back by `discard`.
         if let Kind::File { partial, committed: false, .. } = &self.kind
             && self.written == 0
         {

@@ -17,7 +17,7 @@ use std::cmp::Ordering;
 use regex::{Regex, RegexBuilder};
 
 use super::value;
-use crate::record::{self, Column, Kind, ServerRecord};
+use crate::record::{self, Column, Kind, ServerRecord, Status};
 
 /// Conditions that all have to hold.
 #[derive(Debug, Default)]
@@ -66,6 +66,16 @@ pub enum FilterError {
         column: &'static str,
         /// What was written.
         value: String,
+    },
+    /// None of the words that the column can hold.
+    #[error("{column} is never {value:?}: it is one of {words}")]
+    NotAWord {
+        /// The column.
+        column: &'static str,
+        /// What was written.
+        value: String,
+        /// What it can be.
+        words: String,
     },
     /// Not a regular expression.
     #[error("{0:?} is not a regular expression: {1}")]
@@ -178,6 +188,15 @@ fn checked(column: &Column, value: &str) -> Result<String, FilterError> {
     if is_number(column) && !value.is_empty() && value.parse::<f64>().is_err() {
         return Err(FilterError::NotANumber { column: column.name, value: value.into() });
     }
+    let words: Vec<&str> = match (column.kind, column.name) {
+        (Kind::Boolean, _) => vec!["true", "false"],
+        (_, "status") => Status::ALL.iter().map(|status| status.as_str()).collect(),
+        _ => return Ok(value.into()),
+    };
+    if !value.is_empty() && !words.contains(&value) {
+        let (column, words) = (column.name, words.join(", "));
+        return Err(FilterError::NotAWord { column, value: value.into(), words });
+    }
     Ok(value.into())
 }
 
@@ -206,7 +225,6 @@ const REGEX_SIZE: usize = 1 << 20;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::Status;
 
     fn record() -> ServerRecord {
         let mut record = ServerRecord::new();
@@ -276,6 +294,9 @@ mod tests {
         assert_eq!(message("nmae=x"), "there is no column \"nmae\"; `fragscan fields` lists them");
         assert_eq!(message("players>many"), "\"many\" is not a number, and players is one");
         assert_eq!(message("players>"), "\"\" is not a number, and players is one");
+        assert_eq!(message("vac=1"), "vac is never \"1\": it is one of true, false");
+        assert!(message("status=okk").starts_with("status is never \"okk\": it is one of ok, partial, "));
+        assert!(message("status==ok").starts_with("status is never \"=ok\""));
         assert!(message("name<b").starts_with("name is a text, which is neither less nor greater"));
         assert!(message("name~(").starts_with("\"(\" is not a regular expression: "), "{}", message("name~("));
         assert_eq!(message("players>1,2"), "\"1,2\" is not a number, and players is one");

@@ -76,6 +76,11 @@ impl Sink {
         &self.destination
     }
 
+    /// Leaves nothing behind of a file that holds nothing.
+    pub fn discard(&mut self) {
+        self.destination.discard();
+    }
+
     /// Gives a complete file its name.
     pub fn commit(&mut self) -> Result<(), OutputError> {
         self.destination.commit()

@@ -46,7 +46,8 @@ impl Table {
     /// The table of a server browser, or one of `columns` if some were chosen.
     #[must_use]
     pub fn new(columns: Option<&[&'static Column]>, look: Look) -> Self {
-        let mut cells = columns.map_or_else(browser, |columns| columns.iter().map(|column| chosen(column)).collect());
+        let mut cells = columns
+            .map_or_else(|| browser(look.width), |columns| columns.iter().map(|column| chosen(column)).collect());
         fit(&mut cells, look.width);
         let mut table = Self { cells, look, lines: Vec::new() };
         let titles: Vec<_> = table.cells.iter().map(|cell| cell.title.to_owned()).collect();
@@ -105,7 +106,34 @@ impl Text {
     }
 }
 
-fn browser() -> Vec<Cell> {
+/// The columns of a server browser; where there is no room for all, those that are missed least are left out.
+fn browser(width: usize) -> Vec<Cell> {
+    let mut cells = all();
+    for title in ["FLAGS", "GAME", "BOTS", "MAP", "PING"] {
+        if narrowest(&cells) <= width {
+            break;
+        }
+        cells.retain(|cell| cell.title != title);
+    }
+    cells
+}
+
+/// The least width of a line with these cells.
+fn narrowest(cells: &[Cell]) -> usize {
+    let least = |cell: &Cell| if parts(cell) > 0 { NARROWEST * parts(cell) } else { cell.width };
+    cells.iter().map(least).sum::<usize>() + GAP.len() * cells.len().saturating_sub(1)
+}
+
+/// How many parts a cell takes of what a line has left.
+fn parts(cell: &Cell) -> usize {
+    match cell.width {
+        WIDE => 2,
+        MEDIUM => 1,
+        _ => 0,
+    }
+}
+
+fn all() -> Vec<Cell> {
     let cell = |title, width, align_right, text| Cell { title, width, align_right, text: Text::Of(text) };
     vec![
         // A server that has not answered has no name; why it has not is shown in its place.
@@ -140,11 +168,6 @@ fn chosen(column: &'static Column) -> Cell {
 
 /// Gives the wide cells what the line has left, and no less than they need to be of use.
 fn fit(cells: &mut [Cell], width: usize) {
-    let parts = |cell: &Cell| match cell.width {
-        WIDE => 2,
-        MEDIUM => 1,
-        _ => 0,
-    };
     let all: usize = cells.iter().map(parts).sum();
     let fixed: usize = cells.iter().filter(|cell| parts(cell) == 0).map(|cell| cell.width).sum();
     let gaps = GAP.len() * cells.len().saturating_sub(1);
@@ -285,8 +308,11 @@ mod tests {
     }
 
     #[test]
-    fn a_narrow_terminal_still_has_every_column() {
-        let lines = lines(&[b"a name"], 20);
-        assert!(lines[0].contains("NAME") && lines[0].contains("FLAGS") && lines[1].contains("192.0.2.1:27015"));
+    fn a_narrow_terminal_has_fewer_columns_and_no_wrapped_lines() {
+        for width in [60, 80, 100] {
+            let lines = lines(&[b"a name that is much too long for a narrow terminal"], width);
+            assert!(lines.iter().all(|line| line.width() <= width), "{width}: {lines:?}");
+            assert!(lines[0].contains("NAME") && lines[1].contains("192.0.2.1:27015") && lines[1].contains("12/32"));
+        }
     }
 }

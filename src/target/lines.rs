@@ -7,8 +7,7 @@ use std::io::{self, BufRead, ErrorKind};
 
 use thiserror::Error;
 
-/// Reads lines, skipping blank ones and those that are a comment (`#` comes first). A comment behind something else is
-/// left to [`without_comment`], since a row of a table may hold a `#`.
+/// Reads lines, skipping blank ones. Comments are left to [`without_comment`], since a row of a table may hold a `#`.
 #[derive(Debug)]
 pub struct Lines<R> {
     reader: R,
@@ -95,18 +94,18 @@ impl<R: BufRead> Lines<R> {
     }
 }
 
-/// `text` without a comment (`#` behind a space or tab) and the blanks before it.
+/// `text` without a comment (`#` at the start or behind a space or tab) and the blanks before it.
 #[must_use]
 pub fn without_comment(text: &str) -> &str {
-    let comment = text.match_indices('#').find(|&(at, _)| at > 0 && is_blank(text.as_bytes()[at - 1]));
+    let comment = text.match_indices('#').find(|&(at, _)| at == 0 || is_blank(text.as_bytes()[at - 1]));
     comment.map_or(text, |(at, _)| text.split_at(at).0).trim_end_matches([' ', '\t'])
 }
 
-/// A line without the blanks around it; nothing if it is a comment.
+/// A line without the blanks around it.
 fn content(line: &[u8]) -> &[u8] {
     let Some(start) = line.iter().position(|byte| !is_blank(*byte)) else { return &[] };
     let end = line.iter().rposition(|byte| !is_blank(*byte)).map_or(start, |last| last + 1);
-    line.get(start..end).filter(|text| text[0] != b'#').unwrap_or_default()
+    line.get(start..end).unwrap_or_default()
 }
 
 const fn is_blank(byte: u8) -> bool {
@@ -147,7 +146,14 @@ mod tests {
     #[test]
     fn only_lines_that_carry_something_are_given_and_numbers_count_all() {
         let list = b"# servers\n\n  192.0.2.1:1\t\n \t \n192.0.2.2 # mine\n\t# not yet\nname#1\nlast";
-        let expected = [(3, "192.0.2.1:1"), (5, "192.0.2.2 # mine"), (7, "name#1"), (8, "last")];
+        let expected = [
+            (1, "# servers"),
+            (3, "192.0.2.1:1"),
+            (5, "192.0.2.2 # mine"),
+            (6, "# not yet"),
+            (7, "name#1"),
+            (8, "last"),
+        ];
         assert_eq!(texts(list), expected.map(|(number, text)| (number, text.to_owned())));
         assert_eq!(texts(b""), []);
         assert_eq!(texts(b"\n\n"), []);
@@ -156,7 +162,7 @@ mod tests {
     #[test]
     fn a_comment_stands_behind_a_blank() {
         for (text, without) in
-            [("a # b", "a"), ("a\t#b", "a"), ("a#b", "a#b"), ("a #b # c", "a"), ("a", "a"), ("a  ", "a")]
+            [("# a", ""), ("a # b", "a"), ("a\t#b", "a"), ("a#b", "a#b"), ("a #b # c", "a"), ("a", "a"), ("a  ", "a")]
         {
             assert_eq!(without_comment(text), without);
         }
@@ -174,14 +180,14 @@ mod tests {
     #[test]
     fn a_byte_order_mark_is_skipped_at_the_start_only() {
         assert_eq!(texts(b"\xEF\xBB\xBFa"), [(1, "a".to_owned())]);
-        assert_eq!(texts(b"\xEF\xBB\xBF# a"), []);
+        assert_eq!(texts(b"\xEF\xBB\xBF# a"), [(1, "# a".to_owned())]);
         assert_eq!(texts(b"a\n\xEF\xBB\xBFb"), [(1, "a".to_owned()), (2, "\u{feff}b".to_owned())]);
     }
 
     #[test]
     fn a_line_that_is_not_text_spoils_only_itself() {
         assert_eq!(
-            lines(b"a\n  b\xFFc\n# \xFF\nd"),
+            lines(b"a\n  b\xFFc\n\nd"),
             [(1, Ok("a".to_owned())), (2, Err(LineError::NotUtf8(4))), (4, Ok("d".to_owned()))]
         );
     }

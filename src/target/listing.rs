@@ -71,8 +71,13 @@ impl Row {
 }
 
 impl Listing {
-    /// Reads the next line that is neither blank nor a comment. An error says what was expected.
+    /// Reads the next line that is not blank. An error says what was expected.
     pub fn read(&mut self, line: &str) -> Result<Line, String> {
+        let is_comment = line.starts_with('#');
+        // In a table a name may begin so.
+        if is_comment && !matches!(&self.kind, Kind::Table(header) if header.fits(line)) {
+            return Ok(Line::Nothing);
+        }
         if let Kind::Unknown = self.kind {
             self.kind = Kind::of(line);
             if let Kind::Table(_) = self.kind {
@@ -115,6 +120,11 @@ impl Header {
         };
         let protocol = find("protocol");
         Some(Self { names, address, protocol })
+    }
+
+    /// True if `line` has as many cells as the header.
+    fn fits(&self, line: &str) -> bool {
+        cells(line).is_some_and(|cells| cells.len() == self.names.len())
     }
 
     fn row(&self, line: &str) -> Result<Line, String> {
@@ -241,6 +251,12 @@ mod tests {
         let (targets, bad) =
             read(&[r#"{"address":"192.0.2.1:5"}"#, "{", r#"{"name":"x"}"#, "[1]", r#"{"ip":"192.0.2.2"}"#]);
         assert_eq!((targets, bad), (vec!["192.0.2.1:5".into(), "192.0.2.2".into()], 3));
+    }
+
+    #[test]
+    fn a_name_may_begin_as_a_comment_does() {
+        let (targets, bad) = read(&["# a", "name,address", "# b", "#c,192.0.2.1:5", "\"#d\",192.0.2.2:5"]);
+        assert_eq!((targets, bad), (vec!["192.0.2.1:5".into(), "192.0.2.2:5".into()], 0));
     }
 
     #[test]

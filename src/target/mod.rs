@@ -70,8 +70,13 @@ pub trait Source: Send {
         None
     }
 
-    /// How many targets are left, if that is known.
+    /// How many targets are left, as far as they are known.
     fn remaining(&self) -> Option<u64>;
+
+    /// True if there are no more, and will be none.
+    fn is_exhausted(&self) -> bool {
+        self.remaining() == Some(0)
+    }
 }
 
 /// A name without an address.

@@ -48,11 +48,11 @@ fn resolve(name: &Name, items: &Sender<Item>) -> Option<()> {
     let Some(address) = chosen else {
         return items.send(Item::Unresolved(Unresolved { plan: name.plan, origin: name.origin })).ok();
     };
-    for port in name.ports.iter() {
+    for (number, port) in name.ports.iter().enumerate() {
         let mut address = *address;
         address.set_port(port);
         let target = Target { address, plan: name.plan, origin: name.origin };
-        items.send(Item::Target { target, typed: name.typed }).ok()?;
+        items.send(Item::Resolved { target, typed: name.typed, first: number == 0 }).ok()?;
     }
     Some(())
 }
@@ -87,12 +87,13 @@ mod tests {
         let (mut ports, mut unresolved) = (Vec::new(), Vec::new());
         for item in items {
             match item {
-                Item::Target { target, typed } => {
+                Item::Resolved { target, typed, first } => {
+                    assert_eq!(first, target.address.port() == 1);
                     assert!(typed && target.address.ip().is_loopback() && (target.plan, target.origin) == (3, 4));
                     ports.push(target.address.port());
                 }
                 Item::Unresolved(name) => unresolved.push(name.origin),
-                Item::Bad => panic!("nothing is bad"),
+                other => panic!("{other:?}"),
             }
         }
         assert_eq!((ports, unresolved), (vec![1, 2], vec![5]));

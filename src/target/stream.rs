@@ -24,6 +24,19 @@ pub enum Item {
         /// It came as an argument.
         typed: bool,
     },
+    /// A name, which is being resolved from now on.
+    Name,
+    /// A name that came before.
+    Repeated,
+    /// A target of a name, which may have one for each of several ports.
+    Resolved {
+        /// The target.
+        target: Target,
+        /// It came as an argument.
+        typed: bool,
+        /// It is the first of its name.
+        first: bool,
+    },
     /// A name that finally could not be resolved.
     Unresolved(Unresolved),
     /// A line that could not be read.
@@ -38,6 +51,8 @@ pub struct Stream {
     /// Known and not asked yet.
     window: VecDeque<Target>,
     unresolved: VecDeque<Unresolved>,
+    /// Names that are being resolved.
+    names: u64,
     /// Draws from the window; absent if the order is that of the input.
     draw: Option<Rng>,
     seen: Seen,
@@ -62,6 +77,7 @@ impl Stream {
             ended: false,
             window: VecDeque::with_capacity(WINDOW),
             unresolved: VecDeque::new(),
+            names: 0,
             draw: (order == Order::Shuffled).then(|| Rng::new(seed)),
             seen: Seen::new(AddressHasher::new(seed)),
             zones,
@@ -71,7 +87,7 @@ impl Stream {
 
     /// Takes what has arrived, as long as the window has room.
     fn fill(&mut self) {
-        let Self { items, window, unresolved, seen, zones, tally, ended, .. } = self;
+        let Self { items, window, unresolved, names, seen, zones, tally, ended, .. } = self;
         if *ended || window.len() >= WINDOW {
             return;
         }
@@ -91,12 +107,23 @@ impl Stream {
                     tally.read += 1;
                     tally.invalid += 1;
                 }
-                Ok(Item::Unresolved(name)) => {
+                Ok(Item::Name) => {
                     tally.read += 1;
+                    *names += 1;
+                }
+                Ok(Item::Repeated) => {
+                    tally.read += 1;
+                    tally.duplicate += 1;
+                }
+                Ok(Item::Unresolved(name)) => {
+                    *names -= 1;
                     unresolved.push_back(name);
                 }
-                Ok(Item::Target { target, typed }) => {
-                    tally.read += 1;
+                Ok(item @ (Item::Target { target, typed } | Item::Resolved { target, typed, .. })) => {
+                    // The first target of a name was counted when the name came.
+                    let counted = matches!(item, Item::Resolved { first: true, .. });
+                    *names -= u64::from(counted);
+                    tally.read += u64::from(!counted);
                     match zones.ruling(&target.address, typed) {
                         Some(Ruling::Invalid) => tally.invalid += 1,
                         Some(Ruling::Excluded(reason)) => tally.excluded[reason] += 1,
@@ -132,7 +159,11 @@ impl Source for Stream {
     }
 
     fn remaining(&self) -> Option<u64> {
-        Some(self.set.remaining()? + (self.window.len() + self.unresolved.len()) as u64)
+        Some(self.set.remaining()? + self.names + (self.window.len() + self.unresolved.len()) as u64)
+    }
+
+    fn is_exhausted(&self) -> bool {
+        self.ended && self.remaining() == Some(0)
     }
 }
 
