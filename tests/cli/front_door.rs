@@ -303,3 +303,60 @@ fn too_few_descriptors_and_no_network_are_errors_and_not_crashes() {
         assert!(table.column("error")[0].contains("Network is unreachable"), "{:?}", table.column("error"));
     }
 }
+
+#[test]
+fn an_empty_stream_replaces_nothing() {
+    let folder = Folder::new();
+    folder.write("servers.csv", "an older file\n");
+    for input in ["", "no target!\n", "192.0.2.1\n"] {
+        let run = folder.run_with(&["scan", "-i", "-", "-o", "servers.csv"], input);
+        assert_eq!(run.code, Some(2), "{input:?}: {run}");
+        assert!(run.stderr.contains("there is nothing to scan"), "{run}");
+        assert_eq!(folder.names(), ["servers.csv"]);
+        assert_eq!(folder.read("servers.csv"), b"an older file\n");
+    }
+}
+
+#[test]
+fn a_stream_that_is_interrupted_is_not_complete() {
+    let folder = Folder::new();
+    folder.write("servers.csv", "an older file\n");
+    let port = closed_port();
+    let mut child = Command::new("env")
+        .arg("--default-signal=INT")
+        .arg(cargo_bin!("fragscan"))
+        .current_dir(folder.path())
+        .args(["scan", "-i", "-", "-o", "servers.csv", "--rate", "max"])
+        .stdin(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    writeln!(stdin, "127.0.0.2:{port}").unwrap();
+    stdin.flush().unwrap();
+    let row = || {
+        let partial = std::fs::read(folder.path().join("servers.csv.partial")).ok()?;
+        (Table::read(&partial).rows.len() == 1).then_some(())
+    };
+    wait_for("a row", row);
+    let kill = format!("kill -INT {}", child.id());
+    assert!(Command::new("sh").args(["-c", &kill]).status().unwrap().success());
+    let output = child.wait_with_output().unwrap();
+    drop(stdin);
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(3), "{stderr}");
+    assert!(stderr.contains("stopped early: signal SIGINT"), "{stderr}");
+    assert_eq!(folder.read("servers.csv"), b"an older file\n");
+    assert_eq!(folder.metadata("servers.csv.partial")["stop"], "signal SIGINT");
+}
+
+#[test]
+fn a_name_is_looked_up_once_and_counted_each_time() {
+    let folder = Folder::new();
+    let list = "no-such-host.invalid\nNo-Such-Host.invalid\nno-such-host.invalid:5\n";
+    let run = folder.run_with(&["scan", "-i", "-", "-o", "servers.csv"], list);
+    assert_eq!(run.code, Some(0), "{run}");
+    assert_eq!(folder.table("servers.csv").column("status"), ["unresolved", "unresolved"]);
+    let input = &folder.metadata("servers.csv")["ledger"]["input"];
+    assert_eq!([&input["read"], &input["duplicate"], &input["not_started"]], [3, 1, 0]);
+}
