@@ -2,7 +2,7 @@
 
 use std::io::Write;
 use std::net::UdpSocket;
-use std::process::{Command, Stdio};
+use std::process::{Child, ChildStdin, Command, Stdio};
 
 use assert_cmd::cargo::cargo_bin;
 use flate2::Compression;
@@ -14,21 +14,10 @@ use crate::support::{Folder, Listener, Object, Table, closed_port, wait_for};
 fn standard_input_is_asked_before_its_end_is_known() {
     let folder = Folder::new();
     let port = closed_port();
-    let mut child = Command::new(cargo_bin!("fragscan"))
-        .current_dir(folder.path())
-        .args(["scan", "-i", "-", "-o", "servers.csv", "--rate", "max"])
-        .stdin(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut stdin = child.stdin.take().unwrap();
+    let (child, mut stdin) = stream_into(&folder);
     writeln!(stdin, "127.0.0.2:{port}\n127.0.0.3:{port}\nno target!\n127.0.0.2:{port}").unwrap();
     stdin.flush().unwrap();
-    let rows = || {
-        let partial = std::fs::read(folder.path().join("servers.csv.partial")).ok()?;
-        (Table::read(&partial).rows.len() == 2).then_some(())
-    };
-    wait_for("two rows while the input is open", rows);
+    wait_for_rows(&folder, 2);
     writeln!(stdin, "127.0.1.0/30:{port}").unwrap();
     drop(stdin);
     let output = child.wait_with_output().unwrap();
@@ -322,23 +311,10 @@ fn a_stream_that_is_interrupted_is_not_complete() {
     let folder = Folder::new();
     folder.write("servers.csv", "an older file\n");
     let port = closed_port();
-    let mut child = Command::new("env")
-        .arg("--default-signal=INT")
-        .arg(cargo_bin!("fragscan"))
-        .current_dir(folder.path())
-        .args(["scan", "-i", "-", "-o", "servers.csv", "--rate", "max"])
-        .stdin(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut stdin = child.stdin.take().unwrap();
+    let (child, mut stdin) = stream_into(&folder);
     writeln!(stdin, "127.0.0.2:{port}").unwrap();
     stdin.flush().unwrap();
-    let row = || {
-        let partial = std::fs::read(folder.path().join("servers.csv.partial")).ok()?;
-        (Table::read(&partial).rows.len() == 1).then_some(())
-    };
-    wait_for("a row", row);
+    wait_for_rows(&folder, 1);
     let kill = format!("kill -INT {}", child.id());
     assert!(Command::new("sh").args(["-c", &kill]).status().unwrap().success());
     let output = child.wait_with_output().unwrap();
@@ -359,4 +335,28 @@ fn a_name_is_looked_up_once_and_counted_each_time() {
     assert_eq!(folder.table("servers.csv").column("status"), ["unresolved", "unresolved"]);
     let input = &folder.metadata("servers.csv")["ledger"]["input"];
     assert_eq!([&input["read"], &input["duplicate"], &input["not_started"]], [3, 1, 0]);
+}
+
+/// A scan of its standard input, which is left open.
+fn stream_into(folder: &Folder) -> (Child, ChildStdin) {
+    // Whoever runs the tests in the background may have them ignore signals, and the program honours that.
+    let mut child = Command::new("env")
+        .arg("--default-signal=INT")
+        .arg(cargo_bin!("fragscan"))
+        .current_dir(folder.path())
+        .args(["scan", "-i", "-", "-o", "servers.csv", "--rate", "max"])
+        .stdin(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the program starts");
+    let stdin = child.stdin.take().expect("it is a pipe");
+    (child, stdin)
+}
+
+/// Waits until so many rows are written, while the input is open.
+fn wait_for_rows(folder: &Folder, rows: usize) {
+    wait_for("rows", || {
+        let partial = std::fs::read(folder.path().join("servers.csv.partial")).ok()?;
+        (Table::read(&partial).rows.len() == rows).then_some(())
+    });
 }
