@@ -8,8 +8,9 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::{Arc, PoisonError};
 use std::task::Poll;
-use std::thread;
-use std::time::Instant;
+use std::time::{Duration, Instant};
+
+use crossbeam_channel::after;
 
 use super::progress::Progress;
 use super::summary::Summary;
@@ -183,7 +184,7 @@ fn list(prepared: Prepared) -> Result<ExitCode, Error> {
                 Poll::Ready(Some(target)) => writeln!(out, "{}", target.address)?,
                 Poll::Ready(None) => return Ok(()),
                 // Names are being resolved, or somebody is still writing.
-                Poll::Pending => thread::yield_now(),
+                Poll::Pending => drop(after(A_WHILE).recv()),
             }
             while let Some(name) = targets.poll_unresolved() {
                 let text = prepared.origins.find(name.origin).and_then(|origin| origin.text);
@@ -213,7 +214,7 @@ fn complain(config: &ScanConfig) {
     }
     let more = config.bad_lines - config.complaints.len() as u64;
     if more > 0 {
-        say(&format_args!("{more} more lines cannot be read"));
+        say(&config::more_lines(more));
     }
 }
 
@@ -265,6 +266,8 @@ fn what_is_safe(sinks: &[Sink]) -> String {
     all.join(", ")
 }
 
+/// How soon a source that had nothing is asked again.
+const A_WHILE: Duration = Duration::from_millis(10);
 /// Width of a table that is not for a terminal.
 const USUAL_WIDTH: usize = 120;
 const IO: &str = "portable";

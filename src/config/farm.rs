@@ -95,6 +95,8 @@ mod tests {
         let message = |parameters| farm_target(9, parameters).unwrap_err().to_string();
         assert_eq!(message("loss=much"), "farm:9?loss: \"much\" is not a share: write it as 10%");
         assert!(message("lag=1").starts_with("farm:9?lag: farms have no such setting"), "{}", message("lag=1"));
+        let too_many = farm_target(16_777_214, "").unwrap_err().to_string();
+        assert!(too_many.ends_with("there is room for 1 to 16777213"), "{too_many}");
         assert!(message("silent=60%&refused=60%").ends_with("are more than 100% together"));
     }
 }

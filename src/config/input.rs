@@ -256,6 +256,12 @@ pub(super) fn named(
     })
 }
 
+/// What to say of lines that cannot be read, besides those that are shown.
+#[must_use]
+pub fn more_lines(count: u64) -> String {
+    format!("{count} more lines cannot be read")
+}
+
 /// What to say when there is no protocol `name`.
 pub(super) fn unknown_protocol(name: &str) -> String {
     let known: Vec<_> = protocol::all().map(|protocol| protocol.spec().name).collect();

@@ -9,7 +9,7 @@ use std::thread;
 
 use crossbeam_channel::{Receiver, SendError, Sender, bounded};
 
-use super::input::{Inputs, MOST_COMPLAINTS, Reading, Whom, each_line, named};
+use super::input::{Inputs, MOST_COMPLAINTS, Reading, Whom, each_line, more_lines, named};
 use crate::error::Error;
 use crate::output::Filter;
 use crate::target::listing::Listing;
@@ -106,7 +106,7 @@ fn read(
         if sent { Ok(()) } else { Err(Error::Bug("the scan ended before its input")) }
     })?;
     if bad > MOST_COMPLAINTS {
-        complain(&format_args!("{} more lines cannot be read", bad - MOST_COMPLAINTS));
+        complain(&more_lines((bad - MOST_COMPLAINTS) as u64));
     }
     Ok(())
 }

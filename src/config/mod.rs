@@ -9,7 +9,7 @@ mod scan;
 mod value;
 
 pub use farm::{FarmConfig, farm};
-pub use input::InputDigest;
+pub use input::{InputDigest, more_lines};
 pub use output::Output;
 pub use query::{QueryFormat, query};
 pub use scan::{Colour, Prepared, ScanConfig, scan, why_nothing, why_unaskable};

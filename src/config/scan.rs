@@ -7,7 +7,7 @@ use std::str::FromStr;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use super::input::{InputDigest, Inputs, Reading, unknown_protocol};
+use super::input::{InputDigest, Inputs, Reading, more_lines, unknown_protocol};
 use super::output::{Output, outputs, refuse_collisions};
 use super::value::{self, Limit};
 use crate::cli::ScanArgs;
@@ -137,7 +137,7 @@ pub fn scan(args: ScanArgs, random: u64) -> Result<ScanConfig, Error> {
     if args.strict && inputs.bad_lines > 0 {
         let first = inputs.complaints.first().map_or("", String::as_str);
         let more = inputs.bad_lines - 1;
-        let others = if more > 0 { format!(", and {more} more lines cannot be read") } else { String::new() };
+        let others = if more > 0 { format!(", and {}", more_lines(more)) } else { String::new() };
         return Err(Error::usage(format!("{first}{others}; nothing was sent, because of --strict")));
     }
     Ok(ScanConfig {

@@ -31,6 +31,8 @@ pub struct Driver {
     events: Events,
     ipv4: Option<Lane>,
     ipv6: Option<Lane>,
+    /// The system's error number if the IPv6 socket could not be opened.
+    no_ipv6: i32,
     io: Box<dyn DatagramIo>,
     outgoing: Outgoing,
     writer: Handover,
@@ -121,11 +123,17 @@ impl Driver {
         }
         let mut signals = Signals::new(&stopping).map_err(setup)?;
         poll.registry().register(&mut signals, SIGNALS, Interest::READABLE).map_err(setup)?;
+        // A machine without IPv6 still scans the rest; the IPv6 targets end as `send_error`, with the reason.
+        let (ipv6, no_ipv6) = match ipv6.then(|| Lane::open(&poll, local, true, IPV6)) {
+            None => (None, libc::EAFNOSUPPORT),
+            Some(Ok(lane)) => (Some(lane), 0),
+            Some(Err(error)) => (None, error.os_error().unwrap_or(libc::EAFNOSUPPORT)),
+        };
         Ok(Self {
             engine,
             ipv4: ipv4.then(|| Lane::open(&poll, local, false, IPV4)).transpose()?,
-            // A machine without IPv6 still scans the rest; the IPv6 targets end as `send_error`.
-            ipv6: ipv6.then(|| Lane::open(&poll, local, true, IPV6).ok()).flatten(),
+            ipv6,
+            no_ipv6,
             poll,
             events: Events::with_capacity(16),
             io,
@@ -250,7 +258,7 @@ impl Driver {
         while let Some((to, _)) = self.outgoing.front() {
             let lane = if to.is_ipv4() { self.ipv4.as_ref() } else { self.ipv6.as_ref() };
             let Some(lane) = lane else {
-                self.engine.handle_send_error(now, to, libc::EAFNOSUPPORT);
+                self.engine.handle_send_error(now, to, self.no_ipv6);
                 self.outgoing.advance(1);
                 continue;
             };

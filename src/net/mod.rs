@@ -25,6 +25,12 @@ impl Error {
         Self { operation, subject: address.to_string(), source }
     }
 
+    /// The system's error number, if it was the system that failed.
+    #[must_use]
+    pub fn os_error(&self) -> Option<i32> {
+        self.source.raw_os_error()
+    }
+
     /// The failure of `operation` on something that has no address.
     #[must_use]
     pub fn on(operation: &'static str, subject: &str, source: io::Error) -> Self {

@@ -165,10 +165,10 @@ pub enum ParseError {
         last: u16,
     },
     /// A farm of no servers, too many, or no number of them.
-    #[error("a farm of {0:?} servers cannot be started: write farm:N with N in 1 to {MOST_FARM_SERVERS}")]
+    #[error("a farm of {0:?} servers cannot be started: write farm:N with N from 1 on")]
     FarmServers(Box<str>),
     /// A farm parameter without a value.
-    #[error("the farm parameter {0:?} is not key=value: write them as in farm:500?loss=5&seed=1")]
+    #[error("the farm parameter {0:?} is not key=value: write them as in farm:500?loss=5%&seed=1")]
     FarmParameter(Box<str>),
 }
 
@@ -191,7 +191,7 @@ fn farm(text: &str) -> Result<Hosts<'_>, ParseError> {
     let servers = Some(count)
         .filter(|count| count.bytes().all(|byte| byte.is_ascii_digit()))
         .and_then(|count| count.parse().ok())
-        .filter(|servers| (1..=MOST_FARM_SERVERS).contains(servers))
+        .filter(|servers| *servers > 0)
         .ok_or_else(|| ParseError::FarmServers(excerpt(count)))?;
     let is_pair = |pair: &str| pair.split_once('=').is_some_and(|(key, _)| !key.is_empty());
     match parameters.split('&').find(|pair| !is_pair(pair)) {
@@ -337,8 +337,6 @@ fn name(host: &str) -> Result<&str, ParseError> {
 
 /// IPv6 blocks past this are mistakes: even at a million targets a second, a /64 takes half a million years.
 const MOST_IPV6_ADDRESSES: u128 = 1 << 24;
-/// From 127.0.0.2 to 127.255.255.254.
-const MOST_FARM_SERVERS: u32 = 16_777_213;
 
 #[cfg(test)]
 mod tests;
