@@ -244,45 +244,107 @@ pub struct FarmArgs {
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
 
-    /// Servers that ask for a challenge
-    #[arg(long, value_name = "SHARE", default_value = "80%", help_heading = "Servers")]
-    pub challenge: String,
+    /// Which servers there are, before the shares below: sound (Source servers that answer) or full (some of every kind)
+    #[arg(long, value_name = "MIX", help_heading = "Servers")]
+    pub mix: Option<String>,
+
+    /// Servers that ask for a challenge [default: 80%]
+    #[arg(long, value_name = "SHARE", help_heading = "Servers")]
+    pub challenge: Option<String>,
+
+    /// Servers with so many rules that they come in pieces [default: 20%]
+    #[arg(long, value_name = "SHARE", help_heading = "Servers")]
+    pub split: Option<String>,
+
+    /// Servers with as many, compressed [default: 5%]
+    #[arg(long, value_name = "SHARE", help_heading = "Servers")]
+    pub bzip2: Option<String>,
+
+    /// Servers of The Ship [default: 1%]
+    #[arg(long, value_name = "SHARE", help_heading = "Servers")]
+    pub ship: Option<String>,
+
+    /// GoldSource servers of today
+    #[arg(long, value_name = "SHARE", help_heading = "Servers")]
+    pub goldsource: Option<String>,
+
+    /// GoldSource servers that answer in the old form and in the new one
+    #[arg(long, value_name = "SHARE", help_heading = "Servers")]
+    pub dual: Option<String>,
+
+    /// GoldSource servers that answer in the old form only
+    #[arg(long, value_name = "SHARE", help_heading = "Servers")]
+    pub legacy: Option<String>,
 
     /// Servers that never answer
-    #[arg(long, value_name = "SHARE", default_value = "0%", help_heading = "Servers")]
-    pub silent: String,
+    #[arg(long, value_name = "SHARE", help_heading = "Servers")]
+    pub silent: Option<String>,
 
     /// Servers whose port is closed (see --list)
-    #[arg(long, value_name = "SHARE", default_value = "0%", help_heading = "Servers")]
-    pub refused: String,
+    #[arg(long, value_name = "SHARE", help_heading = "Servers")]
+    pub refused: Option<String>,
 
     /// Servers that have banned everybody
-    #[arg(long, value_name = "SHARE", default_value = "0%", help_heading = "Servers")]
-    pub banned: String,
+    #[arg(long, value_name = "SHARE", help_heading = "Servers")]
+    pub banned: Option<String>,
 
     /// Servers that answer with bytes that mean nothing
-    #[arg(long, value_name = "SHARE", default_value = "0%", help_heading = "Servers")]
-    pub malformed: String,
+    #[arg(long, value_name = "SHARE", help_heading = "Servers")]
+    pub malformed: Option<String>,
+
+    /// Servers that answer each challenge with another one
+    #[arg(long, value_name = "SHARE", help_heading = "Servers")]
+    pub challenge_loop: Option<String>,
+
+    /// Servers that answer everything with the same challenge
+    #[arg(long, value_name = "SHARE", help_heading = "Servers")]
+    pub challenge_only: Option<String>,
 
     /// Datagrams that are lost, in each direction
-    #[arg(long, value_name = "SHARE", default_value = "0%", help_heading = "Link")]
-    pub loss: String,
+    #[arg(long, value_name = "SHARE", help_heading = "Link")]
+    pub loss: Option<String>,
+
+    /// Datagrams that arrive twice, in each direction
+    #[arg(long, value_name = "SHARE", help_heading = "Link")]
+    pub duplicate: Option<String>,
+
+    /// Datagrams that are overtaken by later ones, in each direction
+    #[arg(long, value_name = "SHARE", help_heading = "Link")]
+    pub reorder: Option<String>,
 
     /// Time that a datagram takes, in each direction
     #[arg(long, value_name = "TIME", default_value = "0s", help_heading = "Link")]
     pub delay: String,
 
-    /// Datagrams that arrive twice, in each direction
-    #[arg(long, value_name = "SHARE", default_value = "0%", help_heading = "Link")]
-    pub duplicate: String,
-
-    /// Datagrams that are overtaken by later ones, in each direction
-    #[arg(long, value_name = "SHARE", default_value = "0%", help_heading = "Link")]
-    pub reorder: String,
-
     /// Write the servers' addresses to FILE, one a line (`-` is standard output)
     #[arg(long, value_name = "FILE")]
     pub list: Option<PathBuf>,
+}
+
+impl FarmArgs {
+    /// The shares that were typed, by name.
+    pub fn shares(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        [
+            ("challenge", &self.challenge),
+            ("split", &self.split),
+            ("bzip2", &self.bzip2),
+            ("ship", &self.ship),
+            ("goldsource", &self.goldsource),
+            ("dual", &self.dual),
+            ("legacy", &self.legacy),
+            ("silent", &self.silent),
+            ("refused", &self.refused),
+            ("banned", &self.banned),
+            ("malformed", &self.malformed),
+            ("challenge-loop", &self.challenge_loop),
+            ("challenge-only", &self.challenge_only),
+            ("loss", &self.loss),
+            ("duplicate", &self.duplicate),
+            ("reorder", &self.reorder),
+        ]
+        .into_iter()
+        .filter_map(|(name, text)| Some((name, text.as_deref()?)))
+    }
 }
 
 /// `fragscan fields`.

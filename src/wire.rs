@@ -33,6 +33,13 @@ impl<'a> Reader<'a> {
         self.data.get(self.at..).unwrap_or_default()
     }
 
+    /// Everything that was not read yet, which is read by it.
+    pub fn take_rest(&mut self) -> &'a [u8] {
+        let rest = self.rest();
+        self.at += rest.len();
+        rest
+    }
+
     /// True when every byte was read.
     #[must_use]
     pub fn is_empty(&self) -> bool {

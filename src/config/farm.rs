@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use super::value;
 use crate::cli::FarmArgs;
 use crate::error::Error;
-use crate::farm::FarmSettings;
+use crate::farm::{FarmSettings, Mix};
 
 /// What `fragscan farm` does.
 #[derive(Debug)]
@@ -20,20 +20,12 @@ pub struct FarmConfig {
 
 /// Reads the arguments of `fragscan farm`.
 pub fn farm(args: FarmArgs) -> Result<FarmConfig, Error> {
-    let mut settings = FarmSettings { servers: args.servers, seed: args.seed, ..FarmSettings::default() };
-    for (key, text) in [
-        ("challenge", &args.challenge),
-        ("silent", &args.silent),
-        ("refused", &args.refused),
-        ("banned", &args.banned),
-        ("malformed", &args.malformed),
-        ("loss", &args.loss),
-        ("delay", &args.delay),
-        ("duplicate", &args.duplicate),
-        ("reorder", &args.reorder),
-    ] {
+    let mut settings = mix("--mix", args.mix.as_deref())?;
+    (settings.servers, settings.seed) = (args.servers, args.seed);
+    for (key, text) in args.shares() {
         set(&mut settings, key, &format!("--{key}"), text)?;
     }
+    settings.link.delay = value::time("--delay", &args.delay)?;
     let settings = settings.validate().map_err(|reason| Error::usage(reason.to_string()))?;
     if args.port == 0 {
         return Err(Error::usage("--port: port 0 cannot be asked: ports are 1 to 65535"));
@@ -43,31 +35,33 @@ pub fn farm(args: FarmArgs) -> Result<FarmConfig, Error> {
 
 /// Reads the target `farm:N?key=value&…`.
 pub(super) fn farm_target(servers: u32, parameters: &str) -> Result<FarmSettings, Error> {
-    let mut settings = FarmSettings { servers, ..FarmSettings::default() };
-    for (key, text) in parameters.split('&').filter_map(|pair| pair.split_once('=')) {
-        set(&mut settings, key, &format!("farm:{servers}?{key}"), text)?;
+    let pairs = || parameters.split('&').filter_map(|pair| pair.split_once('='));
+    let name = |key: &str| format!("farm:{servers}?{key}");
+    let named = pairs().find_map(|(key, text)| (key == "mix").then_some(text));
+    let mut settings = FarmSettings { servers, ..mix(&name("mix"), named)? };
+    for (key, text) in pairs().filter(|(key, _)| *key != "mix") {
+        set(&mut settings, key, &name(key), text)?;
     }
     settings.validate().map_err(|reason| Error::usage(format!("farm:{servers}: {reason}")))
 }
 
+/// What a farm is like before single settings are set.
+fn mix(flag: &str, text: Option<&str>) -> Result<FarmSettings, Error> {
+    Ok(match text.map_or(Ok(Mix::Sound), |text| value::parse(flag, text))? {
+        Mix::Sound => FarmSettings::default(),
+        Mix::Full => FarmSettings::of_every_kind(),
+    })
+}
+
 /// Sets what `key` names; `flag` is what the user calls it.
 fn set(settings: &mut FarmSettings, key: &str, flag: &str, text: &str) -> Result<(), Error> {
-    let share = || value::parse(flag, text);
-    match key {
-        "seed" => settings.seed = value::parse(flag, text)?,
-        "challenge" => settings.challenge = share()?,
-        "silent" => settings.silent = share()?,
-        "refused" => settings.refused = share()?,
-        "banned" => settings.banned = share()?,
-        "malformed" => settings.malformed = share()?,
-        "loss" => settings.link.loss = share()?,
-        "duplicate" => settings.link.duplicate = share()?,
-        "reorder" => settings.link.reorder = share()?,
-        "delay" => settings.link.delay = value::time(flag, text)?,
+    match (key, settings.share_mut(key)) {
+        (_, Some(share)) => *share = value::parse(flag, text)?,
+        ("seed", _) => settings.seed = value::parse(flag, text)?,
+        ("delay", _) => settings.link.delay = value::time(flag, text)?,
         _ => {
             return Err(Error::usage(format!(
-                "{flag}: farms have no such setting; they have seed, challenge, silent, refused, banned, malformed, \
-                 loss, delay, duplicate and reorder"
+                "{flag}: farms have no such setting; they have those of `fragscan farm --help`, as in loss=5%&delay=20ms"
             )));
         }
     }
@@ -87,6 +81,8 @@ mod tests {
         assert_eq!((settings.servers, settings.seed), (500, 7));
         assert_eq!(settings.link.loss, Share::percent(5.0));
         assert_eq!(settings.link.delay, Duration::from_millis(20));
+        let full = farm_target(500, "legacy=0%&mix=full").unwrap();
+        assert_eq!(full, FarmSettings { servers: 500, legacy: Share::default(), ..FarmSettings::of_every_kind() });
         assert_eq!(farm_target(500, "").unwrap(), FarmSettings { servers: 500, ..FarmSettings::default() });
     }
 
@@ -97,6 +93,7 @@ mod tests {
         assert!(message("lag=1").starts_with("farm:9?lag: farms have no such setting"), "{}", message("lag=1"));
         let too_many = farm_target(16_777_214, "").unwrap_err().to_string();
         assert!(too_many.ends_with("there is room for 1 to 16777213"), "{too_many}");
+        assert_eq!(message("mix=odd"), "farm:9?mix: \"odd\" is no mix: write sound or full");
         assert!(message("silent=60%&refused=60%").ends_with("are more than 100% together"));
     }
 }

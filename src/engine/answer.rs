@@ -10,7 +10,7 @@ use super::reassembly::Kept;
 use super::recent::Sender;
 use super::{Engine, MOST_HELD};
 use crate::protocol::{Ignored, Join, Next, Step};
-use crate::record::Status;
+use crate::record::{Query, Status};
 use crate::wire::DecodeError;
 
 impl Engine {
@@ -36,6 +36,7 @@ impl Engine {
             self.count_ignored(if let Oddity::Ignored(class) = oddity { class } else { Ignored::Unsolicited });
             return Some(oddity);
         };
+        let asked = self.asking(slot);
         match self.ask_protocol(slot, data) {
             Err(error) => {
                 self.count_undecodable(slot, Status::Malformed);
@@ -46,13 +47,26 @@ impl Engine {
                 return Some(Oddity::Ignored(class));
             }
             Ok(Step::Part) => self.take_part(slot, data, now, received),
-            Ok(Step::Answer(next)) => self.take_answer(slot, data, next, now, received),
+            Ok(Step::Answer(next)) => {
+                if asked == Some(Query::Ping) && next != Next::Stay {
+                    self.count_ping(slot, received);
+                }
+                self.take_answer(slot, data, next, now, received);
+            }
             Ok(Step::Move(next)) => {
                 self.count_matched(slot, received);
                 self.proceed(slot, next, now);
             }
         }
         None
+    }
+
+    /// The query that a flight is asking.
+    pub(super) fn asking(&mut self, slot: Slot) -> Option<Query> {
+        let flight = self.flights.get_mut(slot)?;
+        let plan = &self.plans[usize::from(flight.plan)];
+        let ask = plan.ask(&self.settings, flight.address);
+        Some(plan.legs[usize::from(flight.leg)].protocol.asking(&flight.session, &ask))
     }
 
     fn ask_protocol(&mut self, slot: Slot, data: &[u8]) -> Result<Step, DecodeError> {
@@ -64,7 +78,7 @@ impl Engine {
     }
 
     fn take_answer(&mut self, slot: Slot, data: &[u8], next: Next, now: Instant, received: Instant) {
-        if self.answer_bytes + self.reassembly.held() + data.len() > MOST_HELD {
+        if !self.has_room_for(slot, data) {
             self.datagrams.over_limit += 1;
             self.count_undecodable(slot, Status::Malformed);
             return;
@@ -74,9 +88,21 @@ impl Engine {
         self.proceed(slot, next, now);
     }
 
+    /// Bytes that one flight may hold at the moment: a share of what is left, so that those who send much, and do not
+    /// finish, leave room for the others whatever their number.
+    fn allowance(&self) -> usize {
+        MOST_HELD.saturating_sub(self.held()) / SHARES
+    }
+
+    fn has_room_for(&mut self, slot: Slot, answer: &[u8]) -> bool {
+        let allowance = self.allowance();
+        self.flights.get_mut(slot).is_some_and(|flight| flight.answers.len() + answer.len() <= allowance)
+    }
+
     fn take_part(&mut self, slot: Slot, data: &[u8], now: Instant, received: Instant) {
+        let allowance = self.allowance();
         let Some(flight) = self.flights.get_mut(slot) else { return };
-        match self.reassembly.keep(&mut flight.parts, data) {
+        match self.reassembly.keep(&mut flight.parts, data, allowance) {
             Kept::Duplicate => {
                 self.datagrams.duplicate += 1;
                 return;
@@ -89,7 +115,7 @@ impl Engine {
             Kept::Yes => {}
         }
         flight.fragments += 1;
-        flight.note(Status::SplitIncomplete);
+        self.note(slot, Status::SplitIncomplete);
         self.count_matched(slot, received);
         self.join(slot, now);
     }
@@ -104,28 +130,36 @@ impl Engine {
         match self.reassembly.join(parts, |pieces| protocol.join(&mut flight.session, pieces, &mut whole)) {
             Join::More => {}
             Join::Corrupt => {
-                flight.note(Status::SplitCorrupt);
                 self.reassembly.release(&mut flight.parts);
+                self.note(slot, Status::SplitCorrupt);
             }
             Join::Whole => {
                 self.reassembly.release(&mut flight.parts);
-                match self.ask_protocol(slot, &whole) {
-                    Ok(Step::Answer(next)) => {
-                        self.keep(slot, &whole);
-                        self.proceed(slot, next, now);
-                    }
-                    Ok(Step::Move(next)) => self.proceed(slot, next, now),
-                    // The pieces are counted already; what they make is no message, or is split once more.
-                    Ok(Step::Part | Step::Ignore(_)) | Err(_) => {
-                        if let Some(flight) = self.flights.get_mut(slot) {
-                            flight.note(Status::SplitCorrupt);
-                        }
-                    }
+                if self.has_room_for(slot, &whole) {
+                    self.take_whole(slot, &whole, now);
+                } else {
+                    self.datagrams.over_limit += 1;
+                    self.note(slot, Status::SplitIncomplete);
                 }
             }
         }
         whole.shrink_to(MOST_SCRATCH);
         self.whole = whole;
+    }
+
+    /// Receives a message that was put together.
+    fn take_whole(&mut self, slot: Slot, whole: &[u8], now: Instant) {
+        match self.ask_protocol(slot, whole) {
+            Ok(Step::Answer(next)) => {
+                self.keep(slot, whole);
+                self.proceed(slot, next, now);
+            }
+            Ok(Step::Move(next)) => self.proceed(slot, next, now),
+            // The pieces are counted already; they make what nobody waits for.
+            Ok(Step::Ignore(_)) => {}
+            // What they make is no message, or is split once more.
+            Ok(Step::Part) | Err(_) => self.note(slot, Status::SplitCorrupt),
+        }
     }
 
     fn keep(&mut self, slot: Slot, answer: &[u8]) {
@@ -141,17 +175,19 @@ impl Engine {
         self.datagrams.matched += 1;
         flight.received += 1;
         if flight.rtt.is_none() {
-            let rtt = received.saturating_duration_since(flight.last_sent).as_micros();
-            flight.rtt = Some(u32::try_from(rtt).unwrap_or(u32::MAX));
+            flight.rtt = Some(microseconds(received, flight.last_sent));
             flight.rtt_ambiguous = flight.tries > 1;
         }
     }
 
+    fn count_ping(&mut self, slot: Slot, received: Instant) {
+        let Some(flight) = self.flights.get_mut(slot) else { return };
+        flight.ping = Some(microseconds(received, flight.last_sent));
+    }
+
     fn count_undecodable(&mut self, slot: Slot, evidence: Status) {
         self.datagrams.undecodable += 1;
-        if let Some(flight) = self.flights.get_mut(slot) {
-            flight.note(evidence);
-        }
+        self.note(slot, evidence);
     }
 
     fn count_ignored(&mut self, class: Ignored) {
@@ -165,6 +201,10 @@ impl Engine {
             }
         }
     }
+}
+
+fn microseconds(received: Instant, sent: Instant) -> u32 {
+    u32::try_from(received.saturating_duration_since(sent).as_micros()).unwrap_or(u32::MAX)
 }
 
 /// What is odd about a datagram that was not used.
@@ -191,5 +231,7 @@ impl fmt::Display for Oddity {
     }
 }
 
+/// A flight may hold one of so many shares of what is left.
+const SHARES: usize = 8;
 /// Bytes that the buffer for joined messages keeps.
 const MOST_SCRATCH: usize = 256 << 10;

@@ -4,9 +4,10 @@ use std::net::SocketAddr;
 use std::time::Instant;
 
 use super::flight::{Flight, Slot, State};
+use super::finished::keep_answer;
 use super::{Engine, Finished};
 use crate::protocol::{AnySession, Next};
-use crate::record::Status;
+use crate::record::{Query, Status};
 
 impl Engine {
     pub(super) fn queue_follow_up(&mut self, slot: Slot) {
@@ -17,28 +18,71 @@ impl Engine {
         }
     }
 
-    /// A step stayed unanswered, or a time of listening is over.
+    /// A step stayed unanswered, a time of listening is over, or a query was skipped.
     pub(super) fn silence(&mut self, slot: Slot, now: Instant) {
+        self.keep_pieces(slot);
+        self.note(slot, Status::Timeout);
+        let next = self.next_query(slot);
         let Some(flight) = self.flights.get_mut(slot) else { return };
-        let plan = &self.plans[usize::from(flight.plan)];
-        let ask = plan.ask(&self.settings, flight.address);
-        let next = plan.legs[usize::from(flight.leg)].protocol.silence(&mut flight.session, &ask);
-        let over = now >= flight.budget || self.stopping.is_some();
-        match next {
-            Next::Send | Next::SendAfter(_) | Next::Listen(_) if over => self.proceed(slot, Next::Finish, now),
-            next => self.proceed(slot, next, now),
+        let over = match self.stopping {
+            Some(_) => Some(Status::Aborted),
+            None => (now >= flight.budget).then_some(Status::Timeout),
+        };
+        match (next, over) {
+            (Next::Finish | Next::Fail(_), _) | (_, None) => self.proceed(slot, next, now),
+            (_, Some(why)) => {
+                // What comes next is not asked any more.
+                Query::ALL.into_iter().for_each(|query| flight.reasons.note(query, why));
+                self.proceed(slot, Next::Finish, now);
+            }
         }
+    }
+
+    /// Asks the protocol how to go on.
+    fn next_query(&mut self, slot: Slot) -> Next {
+        // Bounded by the queries: each is skipped once.
+        for _ in 0..=Query::COUNT {
+            let Some(flight) = self.flights.get_mut(slot) else { break };
+            let plan = &self.plans[usize::from(flight.plan)];
+            let ask = plan.ask(&self.settings, flight.address);
+            let protocol = plan.legs[usize::from(flight.leg)].protocol;
+            let asked = protocol.asking(&flight.session, &ask);
+            match protocol.silence(&mut flight.session, &ask) {
+                Next::Skip(status) => flight.reasons.note(asked, status),
+                next => return next,
+            }
+        }
+        Next::Finish
+    }
+
+    /// Remembers why the query that is being asked has no answer, should none come.
+    pub(super) fn note(&mut self, slot: Slot, status: Status) {
+        let Some(query) = self.asking(slot) else { return };
+        if let Some(flight) = self.flights.get_mut(slot) {
+            flight.reasons.note(query, status);
+        }
+    }
+
+    /// Keeps the pieces of a reply that did not become whole, for whoever wants to know how far it came.
+    fn keep_pieces(&mut self, slot: Slot) {
+        let Some(flight) = self.flights.get_mut(slot) else { return };
+        let Some(parts) = flight.parts else { return };
+        let before = flight.answers.len();
+        self.reassembly.visit(parts, |piece| keep_answer(&mut flight.answers, piece));
+        self.reassembly.release(&mut flight.parts);
+        self.answer_bytes += flight.answers.len() - before;
     }
 
     /// Does what a protocol said comes next.
     pub(super) fn proceed(&mut self, slot: Slot, next: Next, now: Instant) {
         let Some(flight) = self.flights.get_mut(slot) else { return };
         match next {
-            Next::Send | Next::SendAfter(_) => {
+            Next::Send | Next::SendOnce | Next::SendAfter(_) => {
                 let gap = self.plans[usize::from(flight.plan)].legs[usize::from(flight.leg)].protocol.pace().server;
                 let asked = if let Next::SendAfter(pause) = next { now + pause } else { now };
                 let at = asked.max(flight.last_sent + gap);
                 flight.tries = 0;
+                flight.once = next == Next::SendOnce;
                 self.reassembly.release(&mut flight.parts);
                 if at <= now {
                     self.queue_follow_up(slot);
@@ -51,10 +95,15 @@ impl Engine {
                 flight.state = State::Listening;
                 self.deadlines.set(slot.index, (now + time).min(flight.budget));
             }
+            Next::Stay => {}
+            Next::Skip(status) => {
+                self.note(slot, status);
+                self.silence(slot, now);
+            }
             Next::Finish if flight.answer_count > 0 => self.finish(slot, Status::Ok, now),
             Next::Finish => {
-                let evidence = flight.evidence;
-                self.finish(slot, evidence, now);
+                let status = flight.reasons.strongest().unwrap_or(Status::Timeout);
+                self.finish(slot, status, now);
             }
             Next::Fail(status) => self.finish(slot, status, now),
         }
@@ -80,7 +129,9 @@ impl Engine {
             origin: flight.origin,
             icmp: flight.icmp,
             os_error: flight.os_error,
+            reasons: flight.reasons,
             rtt_us: flight.rtt,
+            ping_us: flight.ping,
             rtt_ambiguous: flight.rtt_ambiguous,
             attempts: flight.retries + 1,
             sent: flight.sent,
@@ -135,20 +186,7 @@ impl Flight {
         self.leg = leg;
         self.session = AnySession::Fresh;
         self.tries = 0;
+        self.once = false;
         self.budget = budget;
-    }
-
-    /// Remembers what silence will mean, unless something stronger came before.
-    pub(super) fn note(&mut self, status: Status) {
-        let rank = |status| match status {
-            Status::Unreachable => 1,
-            Status::Malformed => 2,
-            Status::SplitIncomplete => 3,
-            Status::SplitCorrupt => 4,
-            _ => 0,
-        };
-        if rank(status) > rank(self.evidence) {
-            self.evidence = status;
-        }
     }
 }

@@ -5,6 +5,7 @@ use std::ops::Range;
 use std::time::Instant;
 
 use super::Icmp;
+use super::flight::Reasons;
 use crate::record::Status;
 
 /// One target that has ended, with everything but its decoded answers.
@@ -26,8 +27,12 @@ pub struct Finished {
     pub os_error: Option<i32>,
     /// When the first datagram left, if one did.
     pub first_sent: Option<Instant>,
+    /// Why queries have no answer.
+    pub reasons: Reasons,
     /// Round-trip time of the first answer in microseconds.
     pub rtt_us: Option<u32>,
+    /// Round-trip time of the ping query in microseconds.
+    pub ping_us: Option<u32>,
     /// That answer may belong to an earlier try.
     pub rtt_ambiguous: bool,
     /// One, and one more for each retry.
@@ -120,7 +125,9 @@ impl Finished {
             icmp: None,
             os_error: None,
             first_sent,
+            reasons: Reasons::default(),
             rtt_us: None,
+            ping_us: None,
             rtt_ambiguous: false,
             attempts: 0,
             sent: 0,

@@ -11,7 +11,7 @@ use hashbrown::HashTable;
 
 use super::Icmp;
 use crate::protocol::AnySession;
-use crate::record::Status;
+use crate::record::{Query, Status};
 use crate::rng::AddressHasher;
 
 /// One target in flight.
@@ -42,8 +42,12 @@ pub(super) struct Flight {
     /// Microseconds.
     pub rtt: Option<u32>,
     pub rtt_ambiguous: bool,
-    /// What silence will mean, from what came so far.
-    pub evidence: Status,
+    /// Microseconds from the ping query to its answer.
+    pub ping: Option<u32>,
+    /// Sends of the current step that are allowed: fewer where an answer is not to be expected.
+    pub once: bool,
+    /// Why each query has no answer, from what came so far, indexed by [`Query`].
+    pub reasons: Reasons,
     pub icmp: Option<Icmp>,
     pub os_error: Option<i32>,
     /// Kept answers, each behind its length.
@@ -51,6 +55,32 @@ pub(super) struct Flight {
     pub answer_count: u32,
     /// Key of the pieces of a split reply.
     pub parts: Option<usize>,
+}
+
+/// Why queries have no answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Reasons([Option<Status>; Query::COUNT]);
+
+impl Reasons {
+    /// Keeps `status` for `query`, unless something that says more came before.
+    pub fn note(&mut self, query: Query, status: Status) {
+        let kept = &mut self.0[query as usize];
+        if kept.is_none_or(|kept| kept.strength() < status.strength()) {
+            *kept = Some(status);
+        }
+    }
+
+    /// The reason why `query` has no answer, if there is one.
+    #[must_use]
+    pub fn of(&self, query: Query) -> Option<Status> {
+        self.0[query as usize]
+    }
+
+    /// The reason that says most.
+    #[must_use]
+    pub fn strongest(&self) -> Option<Status> {
+        self.0.iter().flatten().copied().max_by_key(|status| status.strength())
+    }
 }
 
 /// What a flight waits for.
@@ -217,7 +247,9 @@ impl Flight {
             budget: now,
             rtt: None,
             rtt_ambiguous: false,
-            evidence: Status::Timeout,
+            ping: None,
+            once: false,
+            reasons: Reasons::default(),
             icmp: None,
             os_error: None,
             answers: Vec::new(),

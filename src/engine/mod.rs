@@ -39,6 +39,7 @@ mod tests;
 
 pub use answer::Oddity;
 pub use finished::{Batch, Finished};
+pub use flight::Reasons;
 pub use limiter::Rate;
 pub use settings::{Leg, Plan, Settings};
 
@@ -152,7 +153,7 @@ impl Engine {
             limiter: Limiter::new(settings.rate, now),
             hosts: Hosts::new(settings.host_gap),
             recent: Recent::new(settings.window * 8, settings.key),
-            reassembly: Reassembly::new(MOST_HELD),
+            reassembly: Reassembly::default(),
             answer_bytes: 0,
             follow_ups: VecDeque::new(),
             retries: VecDeque::new(),
@@ -234,7 +235,7 @@ impl Engine {
         if icmp == Icmp::PortUnreachable {
             self.finish(slot, Status::Refused, now);
         } else {
-            flight.note(Status::Unreachable);
+            self.note(slot, Status::Unreachable);
         }
     }
 
@@ -253,7 +254,7 @@ impl Engine {
                 State::Queued => {}
                 State::Pausing => self.queue_follow_up(slot),
                 State::Listening => self.silence(slot, now),
-                State::Waiting if now >= flight.budget || flight.tries > self.settings.retries => {
+                State::Waiting if now >= flight.budget || flight.once || flight.tries > self.settings.retries => {
                     self.silence(slot, now);
                 }
                 State::Waiting if self.stopping.is_some() => self.finish(slot, Status::Aborted, now),
@@ -356,6 +357,11 @@ impl Engine {
             not_started: self.source.remaining().unwrap_or(0) + self.hosts.parked() as u64,
             exhausted: self.exhausted || self.source.is_exhausted(),
         }
+    }
+
+    /// Bytes of pieces, and of answers that wait for others of their target.
+    fn held(&self) -> usize {
+        self.answer_bytes + self.reassembly.held()
     }
 
     fn may_start(&self) -> bool {

@@ -1,19 +1,18 @@
 //! Pieces of split replies, kept per flight until the protocol can join them.
 //!
 //! The buffers live in a slab and are reused. How pieces fit together is the protocol's business; what they may cost is
-//! decided here: pieces a flight, bytes a flight, and bytes in all.
+//! limited here: pieces a flight, and the bytes that the engine allows it.
 
 use slab::Slab;
 
 use crate::protocol::Join;
 
 /// The pieces of every flight that has some.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Reassembly {
     sets: Slab<Pieces>,
     spare: Vec<Pieces>,
     held: usize,
-    most_held: usize,
 }
 
 /// What became of a piece.
@@ -28,23 +27,14 @@ pub(super) enum Kept {
 }
 
 impl Reassembly {
-    /// Keeps at most `most_held` bytes of pieces in all.
-    #[must_use]
-    pub(super) fn new(most_held: usize) -> Self {
-        Self { sets: Slab::new(), spare: Vec::new(), held: 0, most_held }
-    }
-
-    /// Keeps `piece` in the set `key`, which is made when there is none.
-    pub(super) fn keep(&mut self, key: &mut Option<usize>, piece: &[u8]) -> Kept {
-        if self.held + piece.len() > self.most_held {
-            return Kept::Full;
-        }
+    /// Keeps `piece` in the set `key`, which is made when there is none and may hold `allowance` bytes.
+    pub(super) fn keep(&mut self, key: &mut Option<usize>, piece: &[u8], allowance: usize) -> Kept {
         let index = *key.get_or_insert_with(|| self.sets.insert(self.spare.pop().unwrap_or_default()));
         let Some(set) = self.sets.get_mut(index) else { return Kept::Full };
         if set.iter().any(|other| other == piece) {
             return Kept::Duplicate;
         }
-        if set.ends.len() >= MOST_PIECES || set.bytes.len() + piece.len() > MOST_BYTES {
+        if set.ends.len() >= MOST_PIECES || set.bytes.len() + piece.len() > allowance.min(MOST_BYTES) {
             return Kept::Full;
         }
         set.bytes.extend_from_slice(piece);
@@ -57,6 +47,13 @@ impl Reassembly {
     pub(super) fn join(&self, key: usize, join: impl FnOnce(&[&[u8]]) -> Join) -> Join {
         let pieces: Vec<&[u8]> = self.sets.get(key).map(|set| set.iter().collect()).unwrap_or_default();
         join(&pieces)
+    }
+
+    /// Shows all pieces of a set to `visit`, in order of arrival.
+    pub(super) fn visit(&self, key: usize, visit: impl FnMut(&[u8])) {
+        if let Some(set) = self.sets.get(key) {
+            set.iter().for_each(visit);
+        }
     }
 
     /// Forgets a flight's pieces.
@@ -104,39 +101,41 @@ mod tests {
 
     #[test]
     fn pieces_come_back_in_order_of_arrival_and_once() {
-        let mut reassembly = Reassembly::new(1_000);
+        let mut reassembly = Reassembly::default();
         let mut key = None;
-        assert_eq!(reassembly.keep(&mut key, b"two"), Kept::Yes);
-        assert_eq!(reassembly.keep(&mut key, b"one"), Kept::Yes);
-        assert_eq!(reassembly.keep(&mut key, b"two"), Kept::Duplicate);
+        assert_eq!(reassembly.keep(&mut key, b"two", 100), Kept::Yes);
+        assert_eq!(reassembly.keep(&mut key, b"one", 100), Kept::Yes);
+        assert_eq!(reassembly.keep(&mut key, b"two", 100), Kept::Duplicate);
         let joined = reassembly.join(key.unwrap(), |pieces| {
             assert_eq!(pieces, [b"two", b"one"]);
             Join::Whole
         });
         assert_eq!(joined, Join::Whole);
+        let mut visited = Vec::new();
+        reassembly.visit(key.unwrap(), |piece| visited.push(piece.to_vec()));
+        assert_eq!(visited, [b"two", b"one"]);
         reassembly.release(&mut key);
         assert_eq!((key, reassembly.held()), (None, 0));
     }
 
     #[test]
-    fn the_memory_limits_hold() {
-        let mut reassembly = Reassembly::new(3 << 20);
-        let mut keys = vec![None; 5];
+    fn a_set_grows_no_larger_than_it_is_allowed_to() {
+        let mut reassembly = Reassembly::default();
         let piece = |n: usize, size: usize| {
             let mut piece = vec![0; size];
             piece[..8].copy_from_slice(&n.to_le_bytes());
             piece
         };
-        for n in 0..10_000 {
-            let _ = reassembly.keep(&mut keys[n % 5], &piece(n, 60_000));
-            assert!(reassembly.held() <= 3 << 20);
-        }
-        for key in &mut keys {
-            reassembly.release(key);
-        }
         let mut key = None;
-        let kept = (0..10_000).filter(|&n| reassembly.keep(&mut key, &piece(n, 8)) == Kept::Yes).count();
-        assert_eq!(kept, MOST_PIECES);
+        let kept = |reassembly: &mut Reassembly, key: &mut Option<usize>, size, allowance| {
+            (0..10_000).filter(|&n| reassembly.keep(key, &piece(n, size), allowance) == Kept::Yes).count()
+        };
+        assert_eq!(kept(&mut reassembly, &mut key, 1_000, 10_500), 10);
+        assert_eq!(reassembly.held(), 10_000);
+        reassembly.release(&mut key);
+        assert_eq!(kept(&mut reassembly, &mut key, 60_000, usize::MAX), MOST_BYTES / 60_000);
+        reassembly.release(&mut key);
+        assert_eq!(kept(&mut reassembly, &mut key, 8, usize::MAX), MOST_PIECES);
         reassembly.release(&mut key);
         assert_eq!(reassembly.held(), 0);
     }

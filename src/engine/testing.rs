@@ -180,6 +180,16 @@ impl Simulation {
         let _ = self.engine.handle_datagram(self.now, self.now, from, data);
     }
 
+    /// A datagram from anywhere arrives a while later.
+    pub(crate) fn inject_after(&mut self, time: Duration, from: SocketAddr, data: &[u8]) {
+        self.push(self.now + time, Event::ToClient(from, data.to_vec()));
+    }
+
+    /// The servers.
+    pub(crate) fn farm(&self) -> &Farm {
+        &self.farm
+    }
+
     /// How many targets ended so.
     pub(crate) fn count(&self, status: Status) -> usize {
         self.records.iter().filter(|record| record.status == status).count()

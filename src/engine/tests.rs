@@ -7,8 +7,8 @@ use std::time::Duration;
 use super::testing::{List, Simulation, protocol, settings};
 use super::*;
 use crate::farm::link::LinkSettings;
-use crate::farm::{Farm, FarmSettings, Share};
-use crate::protocol::probe;
+use crate::farm::{Behaviour, Farm, FarmSettings, Share};
+use crate::protocol::{Engine as Kind, Manner, probe};
 use crate::record::{Flags, Query, QuerySet, QueryStatus};
 use crate::target::Target;
 
@@ -24,6 +24,11 @@ fn lossy(percent: f64) -> LinkSettings {
 
 fn servers(servers: u32) -> FarmSettings {
     FarmSettings { servers, ..FarmSettings::default() }
+}
+
+/// With time for every query of a target.
+fn patient() -> Settings {
+    Settings { budget: Duration::from_secs(40), ..settings() }
 }
 
 /// A plan that tries each protocol in turn, some at another port.
@@ -423,16 +428,147 @@ fn pieces_that_never_complete_or_make_no_message_are_told_apart() {
 }
 
 #[test]
-fn a_query_that_is_answered_in_part_keeps_what_came() {
-    let queries = QuerySet::of(Query::Info).with(Query::Players);
-    let mut scan = Simulation::new(Settings { queries, ..settings() }, a2s(), servers(4));
+fn silence_on_one_query_goes_on_to_the_next_and_loses_nothing() {
+    // The server is silent; its info and its rules come from the test.
+    let queries = QuerySet::of(Query::Info).with(Query::Players).with(Query::Rules);
+    let silent = FarmSettings { silent: Share::percent(100.0), ..servers(1) };
+    let mut scan = Simulation::new(Settings { queries, ..patient() }, a2s(), silent);
+    let mut request = Vec::new();
+    let to = scan.engine.poll_transmit(scan.now, &mut request).unwrap().to;
+    scan.inject(to, b"\xFF\xFF\xFF\xFFI\x11name\0map\0folder\0game\0\x0A\0\x01\x02\0dl\0\x011.0\0");
+    scan.inject_after(Duration::from_millis(7_500), to, b"\xFF\xFF\xFF\xFFE\x01\0sv_gravity\x00800\0");
     scan.run();
-    // A2S_INFO alone is spoken; the players were wanted and never came.
-    assert_eq!(scan.count(Status::Partial), 4);
     let record = &scan.records[0];
-    assert_eq!(record.query(Query::Info), QueryStatus::Ok);
+    assert_eq!(record.status, Status::Partial);
+    assert_eq!((record.name.as_str(), record.query(Query::Info)), (Some("name"), QueryStatus::Ok));
     assert_eq!(record.query(Query::Players), QueryStatus::Failed(Status::Timeout));
-    assert_eq!(record.query(Query::Rules), QueryStatus::NotAsked);
+    assert_eq!(record.rules.iter().collect::<Vec<_>>(), [(&b"sv_gravity"[..], &b"800"[..])]);
+    assert_eq!(record.query(Query::Ping), QueryStatus::NotAsked);
+    // Info once, players three times, rules once; behind them a challenge alone is asked for, once.
+    assert_eq!(record.sent, 6);
+}
+
+#[test]
+fn one_challenge_serves_all_queries_with_eight_datagrams() {
+    let queries = QuerySet::of(Query::Info).with(Query::Players).with(Query::Rules);
+    let farm = FarmSettings {
+        challenge: Share::percent(100.0),
+        split: Share::default(),
+        bzip2: Share::default(),
+        ..servers(50)
+    };
+    let mut scan = Simulation::new(Settings { queries, ..settings() }, a2s(), farm);
+    scan.run();
+    assert_eq!(scan.count(Status::Ok), 50);
+    // Two servers have more players than fit in one datagram.
+    let whole: Vec<_> = scan.records.iter().filter(|record| record.fragments == 0).collect();
+    assert!(whole.len() > 40);
+    assert!(whole.iter().all(|record| (record.sent, record.received) == (4, 4)));
+}
+
+#[test]
+fn servers_of_every_kind_end_as_what_they_are() {
+    let farm = FarmSettings { servers: 3_000, ..FarmSettings::of_every_kind() };
+    let mut scan = Simulation::new(Settings { queries: QuerySet::ALL, ..patient() }, a2s(), farm);
+    scan.run();
+    assert_eq!(scan.records.len(), 3_000);
+    let mut seen = std::collections::BTreeMap::new();
+    for record in &scan.records {
+        let IpAddr::V4(ip) = record.address.ip() else { panic!("the farm is IPv4") };
+        let index = scan.farm().index_of(ip).unwrap();
+        let persona = scan.farm().persona(index, record.address);
+        let manner = match scan.farm().behaviour(index) {
+            Behaviour::Silent => Status::Timeout,
+            Behaviour::Refused => Status::Refused,
+            Behaviour::Answers(Manner::Sound) => Status::Ok,
+            Behaviour::Answers(Manner::Banned) => Status::Banned,
+            Behaviour::Answers(Manner::Malformed) => Status::Malformed,
+            // Without a challenge, some servers repeat one that nobody gave.
+            Behaviour::Answers(Manner::ChallengeOnly) => Status::ChallengeOnly,
+            Behaviour::Answers(Manner::ChallengeLoop) => Status::ChallengeLoop,
+        };
+        assert_eq!(record.status, manner, "server {index}, {:?}", persona.engine);
+        *seen.entry((manner.as_str(), format!("{:?}", persona.engine))).or_insert(0) += 1;
+        if manner != Status::Ok {
+            continue;
+        }
+        assert_eq!(record.name.as_str().map(str::as_bytes), Some(persona.name().as_bytes()));
+        assert_eq!(record.flags.contains(Flags::GOLDSOURCE_DUAL), persona.engine == Kind::GoldSourceDual);
+        assert!(!record.flags.contains(Flags::MALFORMED) && !record.flags.contains(Flags::COUNT_MISMATCH));
+        assert_eq!(record.player_list.len(), usize::from(persona.players()));
+        let deaths = record.player_list.iter().all(|player| player.deaths.is_some());
+        assert!(record.player_list.is_empty() || deaths == (persona.engine == Kind::TheShip));
+        assert_eq!(record.rules.len() as u32, persona.rules());
+        let gold_source = persona.engine.is_gold_source();
+        assert_eq!(record.query(Query::Ping) == QueryStatus::Ok, gold_source);
+        assert_eq!(record.ping_us.is_some(), gold_source);
+        if gold_source {
+            let mut times: Vec<_> = scan.sent.iter().filter(|(_, to)| *to == record.address).map(|(at, _)| *at).collect();
+            times.sort_unstable();
+            let in_a_second = |at: Duration| times.iter().filter(|t| **t >= at && **t < at + Duration::from_secs(1)).count();
+            assert!(times.iter().all(|at| in_a_second(*at) <= 3), "server {index} was asked at {times:?}");
+        }
+    }
+    assert!(seen.len() > 15, "{seen:?}");
+}
+
+#[test]
+fn servers_of_every_kind_survive_a_bad_link() {
+    let link = LinkSettings {
+        loss: Share::percent(5.0),
+        duplicate: Share::percent(5.0),
+        reorder: Share::percent(20.0),
+        delay: Duration::from_millis(20),
+    };
+    let faults = [Status::Banned, Status::Malformed, Status::ChallengeOnly, Status::ChallengeLoop, Status::Refused];
+    let farm = FarmSettings { servers: 1_000, link, ..FarmSettings::of_every_kind() };
+    let mut scan = Simulation::new(Settings { queries: QuerySet::ALL, retries: 4, ..patient() }, a2s(), farm);
+    scan.run();
+    for record in &scan.records {
+        let IpAddr::V4(ip) = record.address.ip() else { panic!("the farm is IPv4") };
+        let behaviour = scan.farm().behaviour(scan.farm().index_of(ip).unwrap());
+        let sound = behaviour == Behaviour::Answers(Manner::Sound);
+        assert!(!sound || !faults.contains(&record.status), "{behaviour:?} became {}", record.status);
+        assert!(!sound || record.query(Query::Info) != QueryStatus::Failed(Status::SplitCorrupt));
+    }
+    assert!(scan.count(Status::Ok) > 880, "{} of 1000", scan.count(Status::Ok));
+}
+
+#[test]
+fn a_flood_of_unfinished_split_replies_neither_takes_memory_nor_starves_honest_servers() {
+    // Every other server sends pieces without end: new ones each time, of replies that are never whole.
+    let queries = QuerySet::of(Query::Info).with(Query::Rules);
+    let farm =
+        FarmSettings { split: Share::percent(100.0), silent: Share::percent(50.0), link: lossy(0.0), ..servers(400) };
+    let mut scan = Simulation::new(Settings { queries, ..settings() }, a2s(), farm);
+    let hostile: Vec<SocketAddr> = (0..400)
+        .filter(|index| scan.farm().behaviour(*index) == Behaviour::Silent)
+        .map(|index| scan.farm().address(index))
+        .collect();
+    assert!(hostile.len() > 150);
+    let mut peak = 0;
+    let mut number = 0_u32;
+    while scan.turn() {
+        for from in hostile.iter().cycle().skip(number as usize % hostile.len()).take(20) {
+            number += 1;
+            let mut piece = b"\xFE\xFF\xFF\xFF".to_vec();
+            piece.extend((number % 7).to_le_bytes());
+            piece.extend([250, (number % 250) as u8]);
+            piece.resize(60_000, number as u8);
+            scan.inject(*from, &piece);
+        }
+        peak = peak.max(scan.engine.held());
+    }
+    assert!(number > 5_000, "only {number} pieces were sent");
+    assert!(peak <= 64 << 20, "{peak} bytes were held");
+    assert!(peak > 32 << 20, "the flood was none: {peak} bytes");
+    let honest = scan.records.iter().filter(|record| !hostile.contains(&record.address));
+    assert!(honest.clone().count() > 150);
+    assert!(honest.clone().all(|record| record.status == Status::Ok), "{:?}", honest.map(|r| r.status).collect::<Vec<_>>());
+    let ledger = scan.ledger();
+    assert_eq!(ledger.check(), []);
+    assert!(ledger.datagrams.over_limit > 0);
+    assert_eq!(scan.engine.held(), 0);
 }
 
 #[test]
@@ -481,29 +617,4 @@ fn a_second_plan_for_an_address_in_flight_waits_for_its_turn() {
     assert_eq!(scan.count(Status::Ok), 20);
     let spoken = |name| scan.records.iter().filter(|record| record.protocol == name).count();
     assert_eq!((spoken("a2s"), spoken("probe")), (10, 10));
-}
-
-#[test]
-fn pieces_from_hostile_servers_are_bounded_and_honest_ones_still_finish() {
-    let farm = Farm::new(servers(50), 27_015, 27_016);
-    let hostile = (0..2_000_u32).map(|n| SocketAddr::from(((0xC612_0000 + n).to_be_bytes(), 27_015)));
-    let honest = (0..50).map(|index| farm.address(index));
-    let targets = List::of(hostile.chain(honest));
-    let mut scan = Simulation::with_targets(settings(), vec![Plan::of(protocol("probe"))], farm, targets);
-    let nonce_of = |to: SocketAddr| settings().key.socket(&to).to_le_bytes();
-    let mut buffer = Vec::new();
-    let mut asked = Vec::new();
-    while let Some(transmit) = scan.engine.poll_transmit(scan.now, &mut buffer) {
-        asked.push(transmit.to);
-    }
-    let piece = |number| [vec![number, 250], vec![7; 60_000]].concat();
-    for (n, &to) in asked.iter().filter(|to| !to.ip().is_loopback()).enumerate() {
-        scan.inject(to, &message(b'T', &nonce_of(to), &[1; 4]));
-        scan.inject(to, &message(b'F', &nonce_of(to), &piece((n % 200) as u8)));
-    }
-    let datagrams = scan.engine.snapshot().datagrams;
-    assert_eq!(datagrams.over_limit, 2_000 - (64 << 20) / 60_011, "64 MiB are held, no more");
-    // The honest ones were sent to by hand; their first try is lost, and the retry goes through the farm.
-    scan.run();
-    assert_eq!((scan.count(Status::Ok), scan.count(Status::SplitIncomplete)), (50, 2_000));
 }

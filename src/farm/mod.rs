@@ -6,14 +6,14 @@
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
-use crate::protocol::{self, Persona, Replies};
+use crate::protocol::{self, Engine, Manner, Persona, Replies};
 use crate::rng::{AddressHasher, mix, unit};
 
 pub mod link;
 pub mod serve;
 mod settings;
 
-pub use settings::{FarmSettings, SettingError, Share};
+pub use settings::{FarmSettings, Mix, SettingError, Share};
 
 /// A farm: `settings.servers` servers at 127.0.0.2 and on, all on one port.
 #[derive(Debug, Clone, Copy)]
@@ -27,16 +27,12 @@ pub struct Farm {
 /// How a server of a farm behaves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Behaviour {
-    /// It answers.
-    Normal,
+    /// It answers, one way or another.
+    Answers(Manner),
     /// It never answers.
     Silent,
     /// Its port is closed: it is listed with the port on which nobody listens.
     Refused,
-    /// It says that the client is banned.
-    Banned,
-    /// It answers with bytes that mean nothing.
-    Malformed,
 }
 
 impl Farm {
@@ -87,36 +83,56 @@ impl Farm {
     /// How server `index` behaves.
     #[must_use]
     pub fn behaviour(&self, index: u32) -> Behaviour {
-        let FarmSettings { silent, refused, banned, malformed, .. } = self.settings;
-        let mut at = unit(self.hash(index, BEHAVIOUR));
-        for (share, behaviour) in [
+        let FarmSettings { silent, refused, banned, malformed, challenge_loop, challenge_only, .. } = self.settings;
+        let behaviours = [
             (silent, Behaviour::Silent),
             (refused, Behaviour::Refused),
-            (banned, Behaviour::Banned),
-            (malformed, Behaviour::Malformed),
-        ] {
-            if at < share.fraction() {
-                return behaviour;
-            }
-            at -= share.fraction();
-        }
-        Behaviour::Normal
+            (banned, Behaviour::Answers(Manner::Banned)),
+            (malformed, Behaviour::Answers(Manner::Malformed)),
+            (challenge_loop, Behaviour::Answers(Manner::ChallengeLoop)),
+            (challenge_only, Behaviour::Answers(Manner::ChallengeOnly)),
+        ];
+        self.one_of(&behaviours, index, BEHAVIOUR).unwrap_or(Behaviour::Answers(Manner::Sound))
     }
 
     /// What server `index` is, for `client`.
     #[must_use]
     pub fn persona(&self, index: u32, client: SocketAddr) -> Persona {
-        let behaviour = self.behaviour(index);
-        let asks = unit(self.hash(index, CHALLENGE)) < self.settings.challenge.fraction();
-        let challenge = asks.then(|| (self.challenges.socket(&client) ^ self.hash(index, CHALLENGE)) as u32);
+        let FarmSettings { ship, goldsource, dual, legacy, .. } = self.settings;
+        let engines = [
+            (ship, Engine::TheShip),
+            (goldsource, Engine::GoldSource),
+            (dual, Engine::GoldSourceDual),
+            (legacy, Engine::GoldSourceLegacy),
+        ];
+        let is_one = |share: Share, purpose| unit(self.hash(index, purpose)) < share.fraction();
+        let challenge = is_one(self.settings.challenge, CHALLENGE)
+            .then(|| (self.challenges.socket(&client) ^ self.hash(index, CHALLENGE)) as u32);
         Persona {
             seed: self.hash(index, PERSONA),
             index,
             port: self.port,
             challenge: challenge.map(u32::to_le_bytes),
-            banned: behaviour == Behaviour::Banned,
-            malformed: behaviour == Behaviour::Malformed,
+            manner: match self.behaviour(index) {
+                Behaviour::Answers(manner) => manner,
+                Behaviour::Silent | Behaviour::Refused => Manner::Sound,
+            },
+            engine: self.one_of(&engines, index, ENGINE).unwrap_or_default(),
+            split: is_one(self.settings.split, SPLIT),
+            bzip2: is_one(self.settings.bzip2, BZIP2),
         }
+    }
+
+    /// Which of `choices`, each with its share of all servers, server `index` is; `None` for the rest.
+    fn one_of<T: Copy>(&self, choices: &[(Share, T)], index: u32, purpose: u64) -> Option<T> {
+        let mut at = unit(self.hash(index, purpose));
+        for (share, choice) in choices {
+            if at < share.fraction() {
+                return Some(*choice);
+            }
+            at -= share.fraction();
+        }
+        None
     }
 
     /// Answers a datagram that `client` sent to the server at `ip`.
@@ -147,6 +163,9 @@ pub const MOST_SERVERS: u32 = 0x7FFF_FFFE - 0x7F00_0002 + 1;
 const BEHAVIOUR: u64 = 1;
 const CHALLENGE: u64 = 2;
 const PERSONA: u64 = 3;
+const ENGINE: u64 = 4;
+const SPLIT: u64 = 5;
+const BZIP2: u64 = 6;
 
 #[cfg(test)]
 mod tests {
@@ -168,7 +187,12 @@ mod tests {
             ..FarmSettings::default()
         };
         let farm = farm(settings);
-        for behaviour in [Behaviour::Silent, Behaviour::Refused, Behaviour::Banned, Behaviour::Malformed] {
+        for behaviour in [
+            Behaviour::Silent,
+            Behaviour::Refused,
+            Behaviour::Answers(Manner::Banned),
+            Behaviour::Answers(Manner::Malformed),
+        ] {
             let count = (0..farm.len()).filter(|&index| farm.behaviour(index) == behaviour).count();
             assert!((1_800..2_200).contains(&count), "{behaviour:?}: {count}");
         }

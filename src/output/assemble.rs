@@ -4,8 +4,8 @@ use std::io;
 use std::sync::Arc;
 use std::time::Instant;
 
-use crate::engine::{Batch, Finished, Plan, Settings};
-use crate::record::{Flags, Query, QueryStatus, ServerRecord, Status};
+use crate::engine::{Batch, Finished, Plan, Reasons, Settings};
+use crate::record::{Flags, Query, QuerySet, QueryStatus, ServerRecord, Status};
 use crate::target::Origins;
 
 /// An instant and what the wall clock showed then: times are measured on the one and written on the other, so that a
@@ -56,7 +56,7 @@ impl Assembler {
         let Some(leg) = plan.legs.get(usize::from(finished.leg)) else { return };
         record.protocol = leg.protocol.spec().name;
         leg.protocol.decode(answers, &plan.ask(&self.settings, finished.address), record);
-        self.settle(finished.status, record);
+        self.settle(finished, record);
     }
 
     fn fill(&self, finished: &Finished, record: &mut ServerRecord) {
@@ -68,6 +68,7 @@ impl Assembler {
         record.icmp = finished.icmp.map(crate::engine::Icmp::as_str);
         record.sent_at_us = finished.first_sent.map(|sent| self.epoch.unix_us(sent));
         record.rtt_us = finished.rtt_us;
+        record.ping_us = finished.ping_us;
         record.attempts = finished.attempts;
         record.sent = finished.sent;
         record.received = finished.received;
@@ -80,27 +81,37 @@ impl Assembler {
         }
     }
 
-    /// Says how each query that was asked has ended, and the target with them. An unanswered ping alone does not make a
-    /// target partial.
-    fn settle(&self, ended: Status, record: &mut ServerRecord) {
-        let reason = if ended == Status::Ok { Status::Timeout } else { ended };
-        let (mut any, mut all) = (false, true);
-        for query in Query::ALL.into_iter().filter(|query| self.settings.queries.contains(*query)) {
-            let answered = record.query(query) == QueryStatus::Ok;
-            if !answered {
-                record.set_query(query, QueryStatus::Failed(reason));
-            }
-            any |= answered;
-            all &= answered || query == Query::Ping;
-        }
-        record.status = match (any, all, ended) {
-            (true, true, _) => Status::Ok,
-            (true, false, _) => Status::Partial,
-            // It was answered, and nothing could be decoded.
-            (false, _, Status::Ok) => Status::Malformed,
-            (false, ..) => ended,
-        };
+    /// Says how each query that was asked has ended, and the target with them.
+    fn settle(&self, finished: &Finished, record: &mut ServerRecord) {
+        settle(self.settings.queries, finished.status, &finished.reasons, record);
     }
+}
+
+/// Says in `record` how each of the `queries` that were asked has ended, and the target with them. `ended` is how the
+/// engine saw it end, `reasons` what it noted on the way; what is answered, decoding has said already. An unanswered ping
+/// alone does not make a target partial.
+pub fn settle(queries: QuerySet, ended: Status, reasons: &Reasons, record: &mut ServerRecord) {
+    // What was answered, and is not in the record, could not be decoded.
+    let rest = if ended == Status::Ok { Status::Malformed } else { ended };
+    let (mut any, mut all, mut strongest) = (false, true, Status::Timeout);
+    for query in queries.iter() {
+        if record.query(query) == QueryStatus::Ok {
+            any = true;
+            continue;
+        }
+        let reason = reasons.of(query).unwrap_or(rest);
+        record.set_query(query, QueryStatus::Failed(reason));
+        all &= query == Query::Ping;
+        if reason.strength() > strongest.strength() {
+            strongest = reason;
+        }
+    }
+    record.status = match (any, all) {
+        (true, true) => Status::Ok,
+        (true, false) => Status::Partial,
+        (false, _) if ended == Status::Ok => strongest,
+        (false, _) => ended,
+    };
 }
 
 #[cfg(test)]

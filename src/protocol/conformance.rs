@@ -3,15 +3,15 @@
 use std::collections::HashSet;
 use std::net::SocketAddr;
 
-use super::{AnyProtocol, AnySession, Ask, Found, Join, Next, Persona, Replies, Step, all, by_name};
-use crate::record::{COLUMNS, Query, QuerySet, QueryStatus, ServerRecord, Value};
+use super::{
+    AnyProtocol, AnySession, Ask, Dissection, Engine, Found, Join, Manner, Next, Persona, Replies, Step, all, by_name,
+};
+use crate::record::{COLUMNS, Flags, Query, QuerySet, QueryStatus, ServerRecord, Value};
 use crate::rng::{AddressHasher, Rng, mix};
-
-const EVERYTHING: QuerySet = QuerySet::of(Query::Info).with(Query::Players).with(Query::Rules).with(Query::Ping);
 
 fn ask() -> Ask<'static> {
     Ask {
-        queries: EVERYTHING,
+        queries: QuerySet::ALL,
         address: SocketAddr::from(([192, 0, 2, 1], 27_015)),
         parameters: "",
         key: AddressHasher::new(5),
@@ -24,8 +24,16 @@ fn personas() -> impl Iterator<Item = Persona> {
         index,
         port: 27_015,
         challenge: (index % 2 == 0).then(|| index.to_le_bytes()),
-        banned: index % 16 == 5,
-        malformed: index % 16 == 7,
+        manner: match index % 16 {
+            5 => Manner::Banned,
+            7 => Manner::Malformed,
+            9 => Manner::ChallengeLoop,
+            11 => Manner::ChallengeOnly,
+            _ => Manner::Sound,
+        },
+        engine: ENGINES[index as usize % ENGINES.len()],
+        split: index % 3 == 0,
+        bzip2: index % 4 == 0,
     })
 }
 
@@ -51,11 +59,11 @@ fn converse(protocol: AnyProtocol, persona: &Persona) -> Conversation {
                 talk.end = Some(next);
                 return talk;
             }
-            Next::Listen(_) => {
+            Next::Listen(_) | Next::Skip(_) | Next::Stay => {
                 next = protocol.silence(&mut session, &ask);
                 continue;
             }
-            Next::Send | Next::SendAfter(_) => {}
+            Next::Send | Next::SendOnce | Next::SendAfter(_) => {}
         }
         let mut request = Vec::new();
         protocol.request(&session, &ask, &mut request);
@@ -78,7 +86,7 @@ fn converse(protocol: AnyProtocol, persona: &Persona) -> Conversation {
             match step {
                 Ok(Step::Answer(then)) => {
                     talk.answers.push(whole);
-                    answered = Some(then);
+                    answered = Some(then).filter(|then| *then != Next::Stay).or(answered);
                 }
                 Ok(Step::Move(then)) => answered = Some(then),
                 _ => {}
@@ -114,14 +122,21 @@ fn names_are_unique_words_and_every_alias_finds_its_protocol() {
 #[test]
 fn every_protocol_understands_its_own_servers() {
     for protocol in all() {
-        for persona in personas().filter(|persona| !persona.banned && !persona.malformed) {
+        for persona in personas().filter(|persona| persona.manner == Manner::Sound) {
             let talk = converse(protocol, &persona);
             assert_eq!(talk.end, Some(Next::Finish), "{protocol:?}, server {}", persona.index);
             let record = decode(protocol, &talk.answers);
             assert_eq!(record.query(Query::Info), QueryStatus::Ok, "{protocol:?}");
             let name = persona.name();
             assert_eq!(record.name.as_str().map(str::as_bytes), Some(name.as_bytes()), "{protocol:?}");
-            assert!(record.flags.is_empty(), "{protocol:?}: {}", record.flags);
+            assert!((Flags::GOLDSOURCE_DUAL).contains(record.flags), "{protocol:?}: {}", record.flags);
+            let lists = [(Query::Players, record.player_list.len()), (Query::Rules, record.rules.len())];
+            let counts = [u32::from(persona.players()), persona.rules()];
+            for ((query, found), expected) in lists.into_iter().zip(counts) {
+                let asked_for = record.player_list.is_present() || record.rules.is_present();
+                assert!(!asked_for || record.query(query) == QueryStatus::Ok, "{protocol:?}, server {}", persona.index);
+                assert!(!asked_for || found == expected as usize, "{protocol:?}: {found} {query:?}");
+            }
         }
     }
 }
@@ -129,7 +144,7 @@ fn every_protocol_understands_its_own_servers() {
 #[test]
 fn a_server_that_answers_nonsense_is_never_taken_for_a_good_one() {
     for protocol in all() {
-        for persona in personas().filter(|persona| persona.malformed) {
+        for persona in personas().filter(|persona| persona.manner == Manner::Malformed) {
             let talk = converse(protocol, &persona);
             assert!(talk.end.is_some(), "{protocol:?} does not end");
             assert_ne!(decode(protocol, &talk.answers).query(Query::Info), QueryStatus::Ok, "{protocol:?}");
@@ -200,7 +215,12 @@ fn attack(protocol: AnyProtocol, persona: &Persona, data: &[u8]) {
         protocol.request(&session, &ask, &mut request);
         assert!(request.len() <= 1400, "{protocol:?} asks with {} bytes", request.len());
     }
+    let mut notes = Dissection::default();
+    let _ = protocol.dissect(data, &mut notes);
+    assert!(notes.fields.iter().all(|field| field.at + field.size <= data.len()), "{protocol:?} dissects what is not there");
     let record = decode(protocol, &[data.to_vec(), data.to_vec()]);
+    assert!(record.player_list.capacity() <= data.len() * 12 + 4096, "{protocol:?}: players of more than came");
+    assert!(record.rules.capacity() <= data.len() * 12 + 4096, "{protocol:?}: rules of more than came");
     let texts = COLUMNS.iter().filter_map(|c| match (c.value)(&record) {
         Value::Text(text) => Some(text.capacity()),
         _ => None,
@@ -259,3 +279,5 @@ fn requests_of_other_protocols_are_not_answered() {
 }
 
 const MOST_JOINED: usize = 16 << 20;
+const ENGINES: [Engine; 5] =
+    [Engine::Source, Engine::TheShip, Engine::GoldSource, Engine::GoldSourceDual, Engine::GoldSourceLegacy];

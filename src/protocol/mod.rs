@@ -11,7 +11,7 @@ use std::fmt;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use crate::record::{QuerySet, ServerRecord, Status};
+use crate::record::{Query, QuerySet, ServerRecord, Status};
 use crate::rng::AddressHasher;
 use crate::wire::DecodeError;
 
@@ -20,14 +20,19 @@ mod registry;
 
 #[cfg(test)]
 mod conformance;
+mod fields;
 mod found;
 mod persona;
+mod progress;
 
+pub use fields::{Dissection, Field, Fields, Scribe, Shown};
 pub use found::Found;
-pub use persona::{Persona, Replies, ShortText};
+pub use persona::{Engine, Manner, Persona, Replies, ShortText};
+pub use progress::Progress;
 
 registry! {
     a2s,
+    hl1,
     #[cfg(test)]
     probe,
 }
@@ -59,7 +64,12 @@ pub trait Protocol: Sync {
         found: &mut Found,
     ) -> Result<Step, DecodeError>;
 
-    /// Says how to go on when every try of a step stayed unanswered, or a [`Next::Listen`] is over.
+    /// The query that is being asked: the one that fails when nothing comes, or nothing good.
+    fn asking(&self, _session: &Self::Session, _ask: &Ask<'_>) -> Query {
+        Query::Info
+    }
+
+    /// Says how to go on when every try of a step stayed unanswered, a [`Next::Listen`] is over, or the query was skipped.
     fn silence(&self, _session: &mut Self::Session, _ask: &Ask<'_>) -> Next {
         Next::Finish
     }
@@ -67,15 +77,23 @@ pub trait Protocol: Sync {
     /// Puts the pieces that came so far (in order of arrival, each with its header) together in `whole`, which is empty.
     ///
     /// Protocols that never return [`Step::Part`] are never asked.
-    fn join(&self, _session: &Self::Session, _parts: &[&[u8]], _whole: &mut Vec<u8>) -> Join {
+    fn join(&self, _session: &mut Self::Session, _parts: &[&[u8]], _whole: &mut Vec<u8>) -> Join {
         Join::Corrupt
     }
 
-    /// Fills `record` from the answers that were kept, in order of arrival. Pure; runs on the writer thread.
+    /// Fills `record` from the answers that were kept, in order of arrival, behind which stand the pieces of replies that
+    /// never became whole. Pure; runs on the writer thread.
     fn decode(&self, answers: &[&[u8]], ask: &Ask<'_>, record: &mut ServerRecord);
+
+    /// Takes one datagram or joined message apart for a person. What was read before an error stays in `notes`.
+    fn dissect(&self, data: &[u8], notes: &mut Dissection) -> Result<(), DecodeError>;
 
     /// Answers `request` as the server `persona` would; pushes nothing if the request is none of this protocol's.
     fn serve(&self, persona: &Persona, request: &[u8], replies: &mut Replies);
+
+    /// Answers `request`, if it is one of this protocol's, with those of the `recorded` datagrams of a server that answer
+    /// it, and with the token of the request in place of the recorded one.
+    fn replay(&self, request: &[u8], recorded: &[&[u8]], replies: &mut Replies);
 }
 
 /// What is fixed about a protocol.
@@ -156,10 +174,16 @@ pub enum Ignored {
 pub enum Next {
     /// Send the next step's request now.
     Send,
+    /// Send it once, without a second try: it is hardly going to be answered.
+    SendOnce,
     /// Send it after a while.
     SendAfter(Duration),
     /// Send nothing and wait for more, then ask [`Protocol::silence`].
     Listen(Duration),
+    /// Nothing changes: what was awaited is still awaited.
+    Stay,
+    /// The query that is being asked has failed, and this is why; [`Protocol::silence`] says how to go on.
+    Skip(Status),
     /// Done. Without a kept answer the engine names the reason (a time-out, or what came instead).
     Finish,
     /// Done, and this is why there is no answer, or no further one.

@@ -16,10 +16,54 @@ pub struct Persona {
     pub port: u16,
     /// The challenge that this client must send back; `None` if the server asks for none.
     pub challenge: Option<[u8; 4]>,
-    /// The server tells this client that it is banned.
-    pub banned: bool,
-    /// The server answers with bytes that mean nothing.
-    pub malformed: bool,
+    /// How it treats whoever asks.
+    pub manner: Manner,
+    /// Which of Valve's engines it runs. Protocols of other families do not care.
+    pub engine: Engine,
+    /// It has so many rules that they do not fit in one datagram.
+    pub split: bool,
+    /// It has as many, and compresses them, if its engine can.
+    pub bzip2: bool,
+}
+
+/// How a simulated server treats whoever asks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Manner {
+    /// It answers.
+    #[default]
+    Sound,
+    /// It says that the client is banned.
+    Banned,
+    /// It answers with bytes that mean nothing.
+    Malformed,
+    /// It answers each challenge with another one.
+    ChallengeLoop,
+    /// It answers everything with the same challenge.
+    ChallengeOnly,
+}
+
+/// An engine of Valve's, by how its servers answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Engine {
+    /// Source.
+    #[default]
+    Source,
+    /// Source, with what The Ship adds.
+    TheShip,
+    /// GoldSource as it is today.
+    GoldSource,
+    /// GoldSource with patches that make it answer in the old form and in the new one.
+    GoldSourceDual,
+    /// GoldSource before it learned the new form.
+    GoldSourceLegacy,
+}
+
+impl Engine {
+    /// True for those that cut replies as GoldSource does.
+    #[must_use]
+    pub const fn is_gold_source(self) -> bool {
+        matches!(self, Self::GoldSource | Self::GoldSourceDual | Self::GoldSourceLegacy)
+    }
 }
 
 impl Persona {
@@ -65,6 +109,49 @@ impl Persona {
     #[must_use]
     pub fn password(&self) -> bool {
         self.pick(8, 10) == 0
+    }
+
+    /// Name of player `number` (from 0); some are blank.
+    #[must_use]
+    pub fn player_name(&self, number: u32) -> ShortText {
+        let name = PLAYERS[self.pick(100 + u64::from(number), PLAYERS.len() as u64) as usize];
+        if name.is_empty() { ShortText::format(format_args!("")) } else { ShortText::format(format_args!("{name} {number}")) }
+    }
+
+    /// Score of player `number`; some are negative.
+    #[must_use]
+    pub fn score(&self, number: u32) -> i32 {
+        self.pick(1_000 + u64::from(number), 60) as i32 - 5
+    }
+
+    /// Seconds that player `number` has been there; bots say -1.
+    #[must_use]
+    pub fn seconds(&self, number: u32) -> f32 {
+        if number < u32::from(self.bots()) { -1.0 } else { self.pick(2_000 + u64::from(number), 14_400) as f32 + 0.25 }
+    }
+
+    /// How many rules there are.
+    #[must_use]
+    pub fn rules(&self) -> u32 {
+        if self.split || self.bzip2 { 60 + self.pick(9, 140) as u32 } else { self.pick(9, 24) as u32 }
+    }
+
+    /// Name and value of rule `number` (from 0).
+    #[must_use]
+    pub fn rule(&self, number: u32) -> (ShortText, ShortText) {
+        let name = RULES[number as usize % RULES.len()];
+        let value = self.pick(3_000 + u64::from(number), 1_000);
+        let name = match number as usize / RULES.len() {
+            0 => ShortText::format(format_args!("{name}")),
+            round => ShortText::format(format_args!("{name}_{round}")),
+        };
+        let value = match value % 4 {
+            0 => ShortText::format(format_args!("")),
+            1 => ShortText::format(format_args!("{}", value % 2)),
+            2 => ShortText::format(format_args!("{value}")),
+            _ => ShortText::format(format_args!("{value}; \"värde\", {}", self.map())),
+        };
+        (name, value)
     }
 }
 
@@ -158,6 +245,21 @@ const MAPS: [&str; 10] = [
     "c1m1_hotel",
     "Procedural Map",
 ];
+const PLAYERS: [&str; 8] = ["Gordon", "(1)Barney", "玩家", "", "Zoë", "a,b;c\"d", "[clan] Ace", "Иван"];
+const RULES: [&str; 12] = [
+    "sv_gravity",
+    "sv_cheats",
+    "mp_timelimit",
+    "mp_friendlyfire",
+    "mp_roundtime",
+    "sv_alltalk",
+    "sv_maxspeed",
+    "tv_enable",
+    "deathmatch",
+    "nextlevel",
+    "sv_contact",
+    "plugin_version",
+];
 const SLOTS: [u8; 8] = [8, 10, 16, 24, 32, 64, 100, 127];
 
 #[cfg(test)]
@@ -165,7 +267,16 @@ mod tests {
     use super::*;
 
     fn persona(seed: u64) -> Persona {
-        Persona { seed, index: 9_999_999, port: 27_015, challenge: None, banned: false, malformed: false }
+        Persona {
+            seed,
+            index: 9_999_999,
+            port: 27_015,
+            challenge: None,
+            manner: Manner::Sound,
+            engine: Engine::Source,
+            split: false,
+            bzip2: false,
+        }
     }
 
     #[test]

@@ -10,7 +10,7 @@
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
-use super::{Ask, Found, Ignored, Join, Next, Pace, Persona, Protocol, Replies, Spec, Step};
+use super::{Ask, Dissection, Fields, Found, Ignored, Join, Next, Pace, Persona, Protocol, Replies, Spec, Step};
 use crate::record::{Query, QueryStatus, ServerRecord};
 use crate::wire::{DecodeError, Problem, Reader};
 
@@ -115,7 +115,7 @@ impl Protocol for Dialect {
         if more { Next::SendAfter(PAUSE) } else { Next::Finish }
     }
 
-    fn join(&self, _session: &Session, parts: &[&[u8]], whole: &mut Vec<u8>) -> Join {
+    fn join(&self, _session: &mut Session, parts: &[&[u8]], whole: &mut Vec<u8>) -> Join {
         let total = parts.first().and_then(|part| part.get(10)).copied().unwrap_or(0);
         for number in 0..total {
             let Some(part) = parts.iter().find(|part| part.get(9) == Some(&number)) else { return Join::More };
@@ -144,6 +144,22 @@ impl Protocol for Dialect {
         }
     }
 
+    fn asking(&self, session: &Session, _ask: &Ask<'_>) -> Query {
+        if session.named { Query::Rules } else { Query::Info }
+    }
+
+    fn dissect(&self, data: &[u8], notes: &mut Dissection) -> Result<(), DecodeError> {
+        let mut fields = Fields::new(Reader::new(data), &mut *notes);
+        fields.letter("type")?;
+        fields.u64_le("nonce")?;
+        fields.bytes("rest");
+        Ok(())
+    }
+
+    fn replay(&self, _request: &[u8], recorded: &[&[u8]], replies: &mut Replies) {
+        recorded.iter().for_each(|reply| replies.push(|out| out.extend_from_slice(reply)));
+    }
+
     fn serve(&self, persona: &Persona, request: &[u8], replies: &mut Replies) {
         let mut reader = Reader::new(request);
         let (Ok(b'P'), Ok(nonce)) = (reader.u8(), reader.u64_le()) else { return };
@@ -156,7 +172,7 @@ impl Protocol for Dialect {
             return;
         }
         match reader.rest() {
-            b"i" if persona.malformed => replies.push(|out| {
+            b"i" if persona.manner == super::Manner::Malformed => replies.push(|out| {
                 put_header(b'F', nonce, out);
                 out.extend([0, 0]);
             }),

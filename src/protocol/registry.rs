@@ -66,6 +66,17 @@ macro_rules! registry {
                 })+ }
             }
 
+            /// See [`Protocol::asking`].
+            #[must_use]
+            pub fn asking(&self, session: &AnySession, ask: &Ask<'_>) -> crate::record::Query {
+                match self { $($(#[$attribute])* Self::$module(dialect) => {
+                    let AnySession::$module(session) = session else {
+                        return dialect.asking(&Default::default(), ask);
+                    };
+                    dialect.asking(session, ask)
+                })+ }
+            }
+
             /// See [`Protocol::silence`].
             pub fn silence(&self, session: &mut AnySession, ask: &Ask<'_>) -> Next {
                 match self { $($(#[$attribute])* Self::$module(dialect) => dialect.silence(session.$module(), ask),)+ }
@@ -81,6 +92,16 @@ macro_rules! registry {
             /// See [`Protocol::decode`].
             pub fn decode(&self, answers: &[&[u8]], ask: &Ask<'_>, record: &mut ServerRecord) {
                 match self { $($(#[$attribute])* Self::$module(dialect) => dialect.decode(answers, ask, record),)+ }
+            }
+
+            /// See [`Protocol::dissect`].
+            pub fn dissect(&self, data: &[u8], notes: &mut Dissection) -> Result<(), DecodeError> {
+                match self { $($(#[$attribute])* Self::$module(dialect) => dialect.dissect(data, notes),)+ }
+            }
+
+            /// See [`Protocol::replay`].
+            pub fn replay(&self, request: &[u8], recorded: &[&[u8]], replies: &mut Replies) {
+                match self { $($(#[$attribute])* Self::$module(dialect) => dialect.replay(request, recorded, replies),)+ }
             }
 
             /// See [`Protocol::serve`].

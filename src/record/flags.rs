@@ -22,6 +22,14 @@ impl Flags {
     pub const TRAILING_BYTES: Self = Self(1 << 4);
     /// The answer may belong to an earlier try, so the round-trip time is a guess.
     pub const RTT_AMBIGUOUS: Self = Self(1 << 5);
+    /// A list declares another number of entries than it has.
+    pub const COUNT_MISMATCH: Self = Self(1 << 6);
+    /// A number was infinite or no number.
+    pub const NOT_FINITE: Self = Self(1 << 7);
+    /// A GoldSource server answered one query in its old and its new form; the new one counts.
+    pub const GOLDSOURCE_DUAL: Self = Self(1 << 8);
+    /// The server hides its players: the only one in the list is called "Max Players" and has the slots as its score.
+    pub const PLAYERS_HIDDEN: Self = Self(1 << 9);
 
     /// Every flag with its word and its meaning.
     pub const ALL: &[(Self, &str, &str)] = &[
@@ -35,6 +43,18 @@ impl Flags {
         (Self::MALFORMED, "malformed", "an answer broke its specification in a known way that could be mended"),
         (Self::TRAILING_BYTES, "trailing_bytes", "an answer went on after its last known field"),
         (Self::RTT_AMBIGUOUS, "rtt_ambiguous", "a retry was sent before the answer came; rtt_ms counts from the retry"),
+        (Self::COUNT_MISMATCH, "count_mismatch", "a list declares another number of entries than it has"),
+        (Self::NOT_FINITE, "not_finite", "a number was infinite or no number; it is null"),
+        (
+            Self::GOLDSOURCE_DUAL,
+            "goldsource_dual",
+            "a GoldSource server answered one query in its old and its new form; the new one counts",
+        ),
+        (
+            Self::PLAYERS_HIDDEN,
+            "players_hidden",
+            "the server hides its players: the only one in the list is called Max Players and has the slots as its score",
+        ),
     ];
 
     /// True when `other`'s flags are all set.

@@ -8,11 +8,13 @@ use std::sync::Arc;
 
 mod columns;
 mod flags;
+mod lists;
 mod status;
 mod text;
 
 pub use columns::{COLUMNS, Column, Kind, Value, all_columns, column};
 pub use flags::Flags;
+pub use lists::{Player, Players, Rules};
 pub use status::{Query, QuerySet, QueryStatus, Status};
 pub use text::Text;
 
@@ -106,6 +108,10 @@ pub struct ServerRecord {
     pub players_declared: Option<u32>,
     /// Number of rules that the rules list declares.
     pub rules_declared: Option<u32>,
+    /// Who plays.
+    pub player_list: Players,
+    /// The server's rules.
+    pub rules: Rules,
     /// What was odd.
     pub flags: Flags,
     /// What the server or the system said when it failed.
@@ -158,6 +164,8 @@ impl ServerRecord {
             mod_url: Text::default(),
             players_declared: None,
             rules_declared: None,
+            player_list: Players::default(),
+            rules: Rules::default(),
             flags: Flags::NONE,
             error: Text::default(),
         }
@@ -171,6 +179,8 @@ impl ServerRecord {
         for text in [name, map, game, folder, version, spectator_name, keywords, mod_url, error] {
             text.clear();
         }
+        self.player_list.clear();
+        self.rules.clear();
         let Self {
             address,
             protocol,
@@ -214,6 +224,8 @@ impl ServerRecord {
             spectator_name: _,
             keywords: _,
             mod_url: _,
+            player_list: _,
+            rules: _,
             error: _,
         } = Self::new();
         self.address = address;
@@ -289,6 +301,9 @@ mod tests {
         record.flags |= record.name.set(b"a long enough name for a heap allocation\xFF");
         record.flags |= record.error.set(b"ouch");
         record.players = Some(3);
+        record.rules.begin();
+        record.rules.push(b"sv_gravity", b"800");
+        record.player_list.begin();
         record.set_query(Query::Info, QueryStatus::Ok);
         record.clear();
         assert_eq!(record, ServerRecord::new());

@@ -58,6 +58,21 @@ impl Status {
         Self::Aborted,
     ];
 
+    /// How much it says about a query without an answer: of two reasons the stronger one is kept.
+    #[must_use]
+    pub const fn strength(self) -> u8 {
+        match self {
+            Self::Unreachable => 1,
+            Self::Malformed => 2,
+            Self::SplitIncomplete => 3,
+            Self::SplitCorrupt => 4,
+            Self::ChallengeOnly => 5,
+            Self::ChallengeLoop => 6,
+            Self::Banned => 7,
+            _ => 0,
+        }
+    }
+
     /// The word that stands in the outputs.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
@@ -110,10 +125,11 @@ impl QueryStatus {
 }
 
 /// What can be asked of a server.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[repr(u8)]
 pub enum Query {
     /// Name, map, counts.
+    #[default]
     Info,
     /// Who plays.
     Players,
@@ -143,7 +159,7 @@ impl Query {
 }
 
 /// A set of queries.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct QuerySet(u8);
 
 impl QuerySet {
@@ -160,6 +176,38 @@ impl QuerySet {
     #[must_use]
     pub const fn with(self, query: Query) -> Self {
         Self(self.0 | 1 << query as u8)
+    }
+
+    /// The set of all queries.
+    pub const ALL: Self = Self((1 << Query::COUNT) - 1);
+
+    /// This set without `query`.
+    #[must_use]
+    pub const fn without(self, query: Query) -> Self {
+        Self(self.0 & !(1 << query as u8))
+    }
+
+    /// This set with everything in `other`.
+    #[must_use]
+    pub const fn union(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    /// True when there is none in it.
+    #[must_use]
+    pub const fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    /// How many are in it.
+    #[must_use]
+    pub const fn len(self) -> usize {
+        self.0.count_ones() as usize
+    }
+
+    /// The queries of the set, in their order.
+    pub fn iter(self) -> impl Iterator<Item = Query> {
+        Query::ALL.into_iter().filter(move |query| self.contains(*query))
     }
 
     /// True when `query` is in the set.
@@ -186,7 +234,9 @@ mod tests {
     #[test]
     fn a_query_set_holds_what_was_put_in() {
         let set = QuerySet::of(Query::Info).with(Query::Ping);
-        let held: Vec<_> = Query::ALL.into_iter().filter(|q| set.contains(*q)).collect();
-        assert_eq!(held, [Query::Info, Query::Ping]);
+        assert_eq!(set.iter().collect::<Vec<_>>(), [Query::Info, Query::Ping]);
+        assert_eq!(set.without(Query::Ping), QuerySet::of(Query::Info));
+        assert_eq!((QuerySet::NONE.union(set), QuerySet::ALL.len()), (set, Query::COUNT));
+        assert!(QuerySet::NONE.is_empty() && !set.is_empty());
     }
 }

@@ -10,8 +10,15 @@
 //! Numbers are little-endian. The order of the extra fields is that of the wire, not of their bits. Reading never
 //! fails: servers leave out the EDF byte, set its bits and send nothing, or cut the datagram anywhere; what came is
 //! kept, and flags say what was odd.
+//!
+//! Frontlines: Fuel of War has the same letter for another body, with big-endian numbers:
+//!
+//! ```text
+//! protocol:1 name 00 map 00 "FOW" 00 mod 00 game 00 version 00 port:2 players:1 max_players:1 type:1 os:1 password:1
+//! vac:1 fps:1 round:1 rounds:1 seconds_left:2
+//! ```
 
-use crate::protocol::{Persona, ShortText};
+use crate::protocol::{Fields, Scribe};
 use crate::record::{Flags, Letter, ServerRecord, Text};
 use crate::wire::{DecodeError, Reader, put_cstr};
 
@@ -70,14 +77,20 @@ impl<'a> Info<'a> {
     /// Reads the body behind the type byte.
     #[must_use]
     pub fn parse(body: &'a [u8]) -> Self {
+        // What is wrong is in the flags.
+        Self::read_from(&mut Fields::silent(Reader::new(body))).0
+    }
+
+    /// Reads the body, and says where it ended early, if it did.
+    pub(super) fn read_from<S: Scribe>(fields: &mut Fields<'a, S>) -> (Self, Result<(), DecodeError>) {
         let mut info = Self::default();
-        let mut reader = Reader::new(body);
-        match info.read(&mut reader) {
+        let result = info.read(fields);
+        match result {
             Err(_) => info.flags |= Flags::TRUNCATED,
-            Ok(()) if !reader.is_empty() => info.flags |= Flags::TRAILING_BYTES,
+            Ok(()) if !fields.reader().is_empty() => info.flags |= Flags::TRAILING_BYTES,
             Ok(()) => {}
         }
-        info
+        (info, result)
     }
 
     /// Writes the body behind the type byte: the inverse of [`Info::parse`] for whole replies. Extra fields are written
@@ -85,40 +98,6 @@ impl<'a> Info<'a> {
     pub fn emit(&self, out: &mut Vec<u8>) {
         // `None` means that the reply ends here.
         let _ = self.emit_until_absent(out);
-    }
-
-    /// Writes the body that the simulated server `persona` sends.
-    pub(super) fn emit_persona(persona: &Persona, out: &mut Vec<u8>) {
-        let name = persona.name();
-        let (folder, game, app_id) = GAMES[persona.pick(20, GAMES.len() as u64) as usize];
-        let keywords = ShortText::format(format_args!("farm,secure,id{}", persona.index));
-        let edf = EDFS[persona.pick(21, EDFS.len() as u64) as usize];
-        Info {
-            protocol: Some(17),
-            name: Some(name.as_bytes()),
-            map: Some(persona.map().as_bytes()),
-            folder: Some(folder.as_bytes()),
-            game: Some(game.as_bytes()),
-            app_id: Some(app_id as u16),
-            players: Some(persona.players()),
-            max_players: Some(persona.max_players()),
-            bots: Some(persona.bots()),
-            server_type: Some(b"ddddl"[persona.pick(22, 5) as usize]),
-            os: Some(b"llw"[persona.pick(23, 3) as usize]),
-            password: Some(u8::from(persona.password())),
-            vac: Some(u8::from(persona.pick(24, 5) > 0)),
-            ship: SHIP_APP_IDS.contains(&(app_id as u16)).then_some([1, 3, 3]),
-            version: Some(b"1.0.0.1"),
-            edf,
-            port: Some(persona.port),
-            steam_id: Some(90_000_000_000_000_000 + u64::from(persona.index)),
-            spectator_port: Some(persona.port.wrapping_add(5)),
-            spectator_name: Some(b"SourceTV"),
-            keywords: Some(keywords.as_bytes()),
-            game_id: Some(u64::from(app_id)),
-            flags: Flags::NONE,
-        }
-        .emit(out);
     }
 
     /// Puts what is known into `record`.
@@ -157,52 +136,74 @@ impl<'a> Info<'a> {
     }
 
     /// Reads until the end or until something is missing; what was read before stays.
-    fn read(&mut self, reader: &mut Reader<'a>) -> Result<(), DecodeError> {
-        self.protocol = Some(reader.u8()?);
-        read_text(reader, &mut self.name)?;
-        read_text(reader, &mut self.map)?;
-        read_text(reader, &mut self.folder)?;
-        read_text(reader, &mut self.game)?;
-        self.app_id = Some(reader.u16_le()?);
-        self.players = Some(reader.u8()?);
-        self.max_players = Some(reader.u8()?);
-        self.bots = Some(reader.u8()?);
-        self.server_type = Some(reader.u8()?);
-        self.os = Some(reader.u8()?);
-        self.password = Some(reader.u8()?);
-        match reader.peek() {
+    fn read<S: Scribe>(&mut self, fields: &mut Fields<'a, S>) -> Result<(), DecodeError> {
+        self.protocol = Some(fields.u8("protocol")?);
+        fields.text("name", &mut self.name)?;
+        fields.text("map", &mut self.map)?;
+        fields.text("folder", &mut self.folder)?;
+        if self.folder == Some(FUEL_OF_WAR) && self.protocol == Some(2) {
+            return self.read_fuel_of_war(fields);
+        }
+        fields.text("game", &mut self.game)?;
+        self.app_id = Some(fields.u16_le("app id")?);
+        self.players = Some(fields.u8("players")?);
+        self.max_players = Some(fields.u8("max players")?);
+        self.bots = Some(fields.u8("bots")?);
+        self.server_type = Some(fields.letter("server type")?);
+        self.os = Some(fields.letter("os")?);
+        self.password = Some(fields.u8("password")?);
+        match fields.reader().peek() {
             // The VAC byte is a boolean. A greater value is the first letter of the version: the byte was left out
             // (met on fake DayZ servers).
             Some(byte) if byte > 1 => self.flags |= Flags::MALFORMED,
-            _ => self.vac = Some(reader.u8()?),
+            _ => self.vac = Some(fields.u8("vac")?),
         }
-        if self.app_id.is_some_and(|id| SHIP_APP_IDS.contains(&id)) {
-            self.ship = Some(reader.array()?);
+        if self.app_id.is_some_and(|id| is_the_ship(u32::from(id))) {
+            self.ship = Some([fields.u8("mode")?, fields.u8("witnesses")?, fields.u8("duration")?]);
         }
-        read_text(reader, &mut self.version)?;
+        fields.text("version", &mut self.version)?;
         // Servers before 2006, and some newer ones, end here.
-        if reader.is_empty() {
+        if fields.reader().is_empty() {
             return Ok(());
         }
-        let edf = reader.u8()?;
+        let edf = fields.u8("extra data flags")?;
         self.edf = Some(edf);
         if edf & EDF_PORT != 0 {
-            self.port = Some(reader.u16_le()?);
+            self.port = Some(fields.u16_le("game port")?);
         }
         if edf & EDF_STEAM_ID != 0 {
-            self.steam_id = Some(reader.u64_le()?);
+            self.steam_id = Some(fields.u64_le("steam id")?);
         }
         if edf & EDF_SPECTATOR != 0 {
-            self.spectator_port = Some(reader.u16_le()?);
-            read_text(reader, &mut self.spectator_name)?;
+            self.spectator_port = Some(fields.u16_le("spectator port")?);
+            fields.text("spectator name", &mut self.spectator_name)?;
         }
         if edf & EDF_KEYWORDS != 0 {
-            read_text(reader, &mut self.keywords)?;
+            fields.text("keywords", &mut self.keywords)?;
         }
         if edf & EDF_GAME_ID != 0 {
-            self.game_id = Some(reader.u64_le()?);
+            self.game_id = Some(fields.u64_le("game id")?);
         }
         Ok(())
+    }
+
+    /// Reads the rest of what a server of Frontlines: Fuel of War says.
+    fn read_fuel_of_war<S: Scribe>(&mut self, fields: &mut Fields<'a, S>) -> Result<(), DecodeError> {
+        let mut modification = None;
+        fields.text("mod", &mut modification)?;
+        fields.text("game", &mut self.game)?;
+        fields.text("version", &mut self.version)?;
+        self.port = Some(fields.u16_be("game port")?);
+        self.players = Some(fields.u8("players")?);
+        self.max_players = Some(fields.u8("max players")?);
+        self.server_type = Some(fields.letter("server type")?);
+        self.os = Some(fields.letter("os")?);
+        self.password = Some(fields.u8("password")?);
+        self.vac = Some(fields.u8("vac")?);
+        for name in ["frames per second", "round", "rounds"] {
+            fields.u8(name)?;
+        }
+        fields.u16_be("seconds left").map(|_| ())
     }
 
     fn emit_until_absent(&self, out: &mut Vec<u8>) -> Option<()> {
@@ -244,14 +245,7 @@ impl<'a> Info<'a> {
     }
 }
 
-/// Reads a string; one that is cut is kept as far as it goes, and ends the reading.
-fn read_text<'a>(reader: &mut Reader<'a>, field: &mut Option<&'a [u8]>) -> Result<(), DecodeError> {
-    let text = reader.cstr();
-    *field = Some(*text.as_ref().unwrap_or(&reader.rest()));
-    text.map(|_| ())
-}
-
-fn server_type(byte: u8) -> Letter {
+pub(in crate::protocol) fn server_type(byte: u8) -> Letter {
     match byte.to_ascii_lowercase() {
         b'd' => Letter::Known("dedicated"),
         b'l' => Letter::Known("listen"),
@@ -260,7 +254,7 @@ fn server_type(byte: u8) -> Letter {
     }
 }
 
-fn os(byte: u8) -> Letter {
+pub(in crate::protocol) fn os(byte: u8) -> Letter {
     match byte.to_ascii_lowercase() {
         b'l' => Letter::Known("linux"),
         b'w' => Letter::Known("windows"),
@@ -275,20 +269,10 @@ const EDF_SPECTATOR: u8 = 0x40;
 const EDF_KEYWORDS: u8 = 0x20;
 const EDF_GAME_ID: u8 = 0x01;
 
-/// The Ship, its dedicated server, its tutorial and its regional editions.
-const SHIP_APP_IDS: [u16; 8] = [2400, 2401, 2402, 2403, 2405, 2406, 2412, 2430];
+/// True for The Ship, its dedicated server, its tutorial and its regional editions.
+pub(super) fn is_the_ship(app_id: u32) -> bool {
+    matches!(app_id, 2400..=2403 | 2405 | 2406 | 2412 | 2430)
+}
 
-/// Folder, game and application id of the simulated servers.
-const GAMES: [(&str, &str, u32); 8] = [
-    ("cstrike", "Counter-Strike: Source", 240),
-    ("tf", "Team Fortress", 440),
-    ("csgo", "Counter-Strike 2", 730),
-    ("left4dead2", "Left 4 Dead 2", 550),
-    ("garrysmod", "Sandbox", 4000),
-    ("rust", "Rust", 252_490),
-    ("dayz", "DayZ", 221_100),
-    ("ship", "The Ship", 2400),
-];
-/// Which extra fields the simulated servers send; most send those that most real ones do.
-const EDFS: [Option<u8>; 8] =
-    [Some(0xB1), Some(0xB1), Some(0xB1), Some(0xB1), Some(0xF1), Some(0x91), Some(0x80), None];
+/// Game directory of Frontlines: Fuel of War.
+const FUEL_OF_WAR: &[u8] = b"FOW";

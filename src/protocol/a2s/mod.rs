@@ -1,24 +1,41 @@
 //! Valve's server queries (A2S) as Source and GoldSource servers answer them.
 //!
 //! ```text
-//! request   FF FF FF FF 'T' "Source Engine Query" 00 [challenge:4]
-//! reply     FF FF FF FF 'I' …                  the answer (see `info`)
-//!           FF FF FF FF 'A' challenge:4        send again, with these four bytes at the end
+//! request   FF FF FF FF 'T' "Source Engine Query" 00 [challenge:4]     reply 'I' (see `info`), 'm' (see `details`)
+//!           FF FF FF FF 'U' challenge:4                                      'D' (see `players`)
+//!           FF FF FF FF 'V' challenge:4                                      'E' (see `rules`)
+//!           FF FF FF FF 'i'                                                  'j' text 00
+//!           FF FF FF FF 'W'                                                  'A'
+//! reply     FF FF FF FF 'A' challenge:4        send again, with these four bytes at the end
 //!           FF FF FF FF 'l' text 00            a message for the console: we are banned
+//!           FE FF FF FF …                      a piece of a reply (see `split`)
 //! ```
 //!
 //! The first request carries no challenge, because some servers drop one that does (and others drop none). A challenge
-//! is taken at any step, since load-balanced servers mix both answers. Source: Valve's developer wiki, "Server queries";
-//! deviations as met on real servers are noted where they are handled.
+//! is taken at any step, since load-balanced servers mix both answers, and serves all queries: it belongs to our address.
+//! Answers are told apart by their type, not by their order, because a late answer may overtake another. Source: Valve's
+//! developer wiki, "Server queries"; deviations as met on real servers are noted where they are handled.
 
-use crate::record::{Query, QueryStatus, ServerRecord, Status};
+use std::time::Duration;
+
+use crate::record::{Flags, Query, QuerySet, QueryStatus, ServerRecord, Status};
 use crate::wire::{DecodeError, Problem, Reader};
 
-use super::{Ask, Found, Ignored, Next, Persona, Protocol, Replies, Spec, Step};
+use super::{
+    Ask, Dissection, Fields, Found, Ignored, Join, Next, Persona, Progress, Protocol, Replies, Scribe, Spec, Step,
+};
 
+mod details;
 mod info;
+pub(super) mod players;
+pub(super) mod rules;
+mod serve;
+mod split;
 
+pub use details::{Details, Mod};
 pub use info::Info;
+pub(super) use info::{os, server_type};
+pub(super) use serve::{kind_of, push_ban, push_players, push_rules, put_details, put_short};
 
 /// A variant of the protocol.
 #[derive(Debug)]
@@ -57,20 +74,44 @@ pub static DIALECTS: &[Dialect] = &[Dialect {
             "spectator_port",
             "spectator_name",
             "keywords",
+            "mod_url",
+            "players_declared",
+            "rules_declared",
             "flags",
             "error",
         ],
     },
 }];
 
-/// The challenge in use, and what came of it.
+/// How far the queries of a server are, and the challenge in use.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Session {
+    progress: Progress,
     challenge: Option<[u8; 4]>,
-    /// Different challenges so far.
+    /// Different challenges in answer to the query that is being asked.
     rounds: u8,
-    /// A challenge came although we had one: sending it back does not help.
+    /// A challenge came although we had sent one: sending it back does not help.
     repeated: bool,
+    /// The info came in its new form.
+    info: bool,
+    /// The info came in its old form.
+    details: bool,
+    /// Info came, and its other form may follow.
+    listening: bool,
+    /// The server runs GoldSource, which answers few queries a second.
+    gold_source: bool,
+    /// Id of the split reply that was put together last.
+    joined: Option<u32>,
+    last_resort: LastResort,
+}
+
+/// Whether a challenge was asked for with the query that does nothing else.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum LastResort {
+    #[default]
+    Unused,
+    Asking,
+    Used,
 }
 
 impl Protocol for Dialect {
@@ -80,93 +121,295 @@ impl Protocol for Dialect {
         self.spec
     }
 
-    fn request(&self, session: &Session, _ask: &Ask<'_>, out: &mut Vec<u8>) {
-        out.extend_from_slice(INFO_REQUEST);
-        out.extend_from_slice(session.challenge.as_ref().map_or(&[], |challenge| challenge));
+    fn asking(&self, session: &Session, ask: &Ask<'_>) -> Query {
+        session.progress.asking(ask.queries)
+    }
+
+    fn request(&self, session: &Session, ask: &Ask<'_>, out: &mut Vec<u8>) {
+        if session.last_resort == LastResort::Asking {
+            out.extend_from_slice(GETCHALLENGE);
+            return;
+        }
+        let challenge: Option<&[u8]> = session.challenge.as_ref().map(|challenge| &challenge[..]);
+        let (request, challenge) = match session.progress.asking(ask.queries) {
+            Query::Info => (INFO_REQUEST, challenge.unwrap_or(&[])),
+            // Zero is refused by some as the request for a challenge.
+            Query::Players => (PLAYERS_REQUEST, challenge.unwrap_or(NO_CHALLENGE)),
+            Query::Rules => (RULES_REQUEST, challenge.unwrap_or(NO_CHALLENGE)),
+            Query::Ping => (PING_REQUEST, &[][..]),
+        };
+        out.extend_from_slice(request);
+        out.extend_from_slice(challenge);
     }
 
     fn receive(
         &self,
         session: &mut Session,
-        _ask: &Ask<'_>,
+        ask: &Ask<'_>,
         data: &[u8],
         _found: &mut Found,
     ) -> Result<Step, DecodeError> {
+        if let Some(step) = piece(data, session.joined) {
+            return step;
+        }
         let mut reader = message(data)?;
-        match reader.u8()? {
-            INFO if reader.is_empty() => Err(reader.error(Problem::Cut)),
-            INFO => Ok(Step::Answer(Next::Finish)),
+        let kind = reader.u8()?;
+        match kind {
+            INFO | DETAILS | PLAYERS | RULES if reader.is_empty() => Err(reader.error(Problem::Cut)),
+            INFO => Ok(session.info_came(ask.queries, reader.peek())),
+            DETAILS => Ok(session.details_came(ask.queries)),
+            PLAYERS => Ok(session.list_came(Query::Players, ask.queries)),
+            RULES => Ok(session.list_came(Query::Rules, ask.queries)),
+            PING => Ok(session.list_came(Query::Ping, ask.queries)),
             CHALLENGE => {
                 let challenge = reader.array::<4>()?;
                 if !reader.is_empty() {
                     // The text answer to the connection word "getchallenge" (ReHLDS) begins with the same letter.
                     return Ok(Step::Ignore(Ignored::Unsolicited));
                 }
-                Ok(session.challenged(challenge))
+                Ok(session.challenged(challenge, ask.queries))
             }
-            PRINT if is_ban(reader.rest()) => Ok(Step::Answer(Next::Fail(Status::Banned))),
-            PRINT | PLAYERS | RULES | PING => Ok(Step::Ignore(Ignored::Unsolicited)),
+            PRINT => Ok(print(reader.rest())),
             _ => Err(DecodeError::new(Problem::Type, (reader.position() - 1) as u32)),
         }
     }
 
-    fn silence(&self, session: &mut Session, _ask: &Ask<'_>) -> Next {
-        if session.repeated { Next::Fail(Status::ChallengeOnly) } else { Next::Finish }
+    fn silence(&self, session: &mut Session, ask: &Ask<'_>) -> Next {
+        session.silence(ask.queries)
     }
 
-    fn decode(&self, answers: &[&[u8]], _ask: &Ask<'_>, record: &mut ServerRecord) {
-        for answer in answers {
-            let Ok(mut reader) = message(answer) else { continue };
-            match reader.u8() {
-                Ok(INFO) => {
-                    Info::parse(reader.rest()).fill(record);
-                    record.set_query(Query::Info, QueryStatus::Ok);
-                }
-                Ok(PRINT) => {
-                    let text = reader.cstr().unwrap_or_else(|_| reader.rest());
-                    record.flags |= record.error.set(text.trim_ascii());
-                }
-                _ => {}
-            }
+    fn join(&self, session: &mut Session, parts: &[&[u8]], whole: &mut Vec<u8>) -> Join {
+        join(parts, whole, &mut session.joined)
+    }
+
+    fn decode(&self, answers: &[&[u8]], ask: &Ask<'_>, record: &mut ServerRecord) {
+        let of = |kind| bodies(answers, kind);
+        let (info, details) = (of(INFO).next(), of(DETAILS).next());
+        if let Some(details) = &details {
+            Details::parse(details.rest()).fill(record);
+            record.set_query(Query::Info, QueryStatus::Ok);
         }
+        // The new form says everything that the old one does, but for the mod.
+        if let Some(info) = &info {
+            Info::parse(info.rest()).fill(record);
+            record.set_query(Query::Info, QueryStatus::Ok);
+        }
+        if info.is_some() && details.is_some() {
+            record.flags |= Flags::GOLDSOURCE_DUAL;
+        }
+        decode_rest(answers, ask.queries, record);
+    }
+
+    fn dissect(&self, data: &[u8], notes: &mut Dissection) -> Result<(), DecodeError> {
+        dissect(data, notes)
     }
 
     fn serve(&self, persona: &Persona, request: &[u8], replies: &mut Replies) {
-        let Some(given) = request.strip_prefix(INFO_REQUEST) else { return };
-        if persona.malformed {
-            replies.push(|out| out.extend_from_slice(&[0; 64]));
-        } else if persona.banned {
-            replies.push(|out| put_message(out, PRINT, BAN_TEXT));
-        } else if let Some(challenge) = persona.challenge.filter(|challenge| given != challenge) {
-            replies.push(|out| put_message(out, CHALLENGE, &challenge));
-        } else {
-            replies.push(|out| {
-                put_message(out, INFO, &[]);
-                Info::emit_persona(persona, out);
-            });
-        }
+        serve::serve(persona, request, replies);
+    }
+
+    fn replay(&self, request: &[u8], recorded: &[&[u8]], replies: &mut Replies) {
+        serve::replay(request, recorded, replies);
     }
 }
 
 impl Session {
+    /// An `I` came; its body begins with the number of its network protocol.
+    fn info_came(&mut self, wanted: QuerySet, protocol: Option<u8>) -> Step {
+        if !wanted.contains(Query::Info) {
+            return Step::Ignore(Ignored::Unsolicited);
+        }
+        if self.info {
+            return Step::Ignore(Ignored::Duplicate);
+        }
+        self.info = true;
+        self.gold_source |= protocol.is_some_and(|number| matches!(number, 47 | 48));
+        let awaited = self.listening || self.progress.is_open(Query::Info, wanted);
+        self.progress.answer(Query::Info);
+        if !awaited {
+            return Step::Answer(Next::Stay);
+        }
+        self.listening = self.gold_source && !self.details;
+        Step::Answer(if self.listening { Next::Listen(LISTEN) } else { self.go_on(wanted) })
+    }
+
+    /// An `m` came: alone, or beside an `I` before or behind it.
+    fn details_came(&mut self, wanted: QuerySet) -> Step {
+        if !wanted.contains(Query::Info) {
+            return Step::Ignore(Ignored::Unsolicited);
+        }
+        if self.details {
+            return Step::Ignore(Ignored::Duplicate);
+        }
+        self.details = true;
+        self.gold_source = true;
+        if self.progress.is_open(Query::Info, wanted) {
+            self.progress.answer(Query::Info);
+            self.listening = true;
+            return Step::Answer(Next::Listen(LISTEN));
+        }
+        self.progress.answer(Query::Info);
+        let both = std::mem::take(&mut self.listening);
+        Step::Answer(if both { self.go_on(wanted) } else { Next::Stay })
+    }
+
+    /// The answer to any other query came, asked for or not: some servers send their players with the info.
+    fn list_came(&mut self, query: Query, wanted: QuerySet) -> Step {
+        if !wanted.contains(query) {
+            return Step::Ignore(Ignored::Unsolicited);
+        }
+        if self.progress.answered().contains(query) {
+            return Step::Ignore(Ignored::Duplicate);
+        }
+        let awaited = !self.listening && self.progress.asking(wanted) == query;
+        self.progress.answer(query);
+        Step::Answer(if awaited { self.go_on(wanted) } else { Next::Stay })
+    }
+
     /// A challenge came. One equal to that in use is a second answer to the first request: it is not answered, or two
     /// challenges would double every later datagram; if the answer was lost, the retry carries the challenge.
-    fn challenged(&mut self, challenge: [u8; 4]) -> Step {
+    fn challenged(&mut self, challenge: [u8; 4], wanted: QuerySet) -> Step {
+        if self.listening || (self.progress.asking(wanted) == Query::Ping && self.last_resort != LastResort::Asking) {
+            // GoldSource servers send one that nobody asked for, behind the info.
+            return Step::Ignore(Ignored::Unsolicited);
+        }
         self.repeated = self.challenge.is_some();
         if self.challenge == Some(challenge) {
             return Step::Ignore(Ignored::Duplicate);
         }
         if self.rounds == MAX_ROUNDS {
-            return Step::Move(Next::Fail(Status::ChallengeLoop));
+            let hopeless = self.progress.answered().is_empty();
+            self.repeated = false;
+            let status = Status::ChallengeLoop;
+            return Step::Move(if hopeless { Next::Fail(status) } else { Next::Skip(status) });
         }
         self.challenge = Some(challenge);
         self.rounds += 1;
+        if self.last_resort == LastResort::Asking {
+            self.last_resort = LastResort::Used;
+            self.progress.reopen(Query::Players);
+            self.progress.reopen(Query::Rules);
+            return Step::Move(self.go_on(wanted));
+        }
         Step::Move(Next::Send)
+    }
+
+    fn silence(&mut self, wanted: QuerySet) -> Next {
+        if std::mem::take(&mut self.listening) {
+            return self.go_on(wanted);
+        }
+        if std::mem::take(&mut self.repeated) {
+            return Next::Skip(Status::ChallengeOnly);
+        }
+        if self.last_resort == LastResort::Asking {
+            return Next::Finish;
+        }
+        self.progress.skip(self.progress.asking(wanted));
+        self.go_on(wanted)
+    }
+
+    /// How it goes on with the next query that is open.
+    fn go_on(&mut self, wanted: QuerySet) -> Next {
+        self.rounds = 0;
+        self.repeated = false;
+        let Some(asking) = self.progress.next(wanted) else { return self.resort(wanted) };
+        // A server that has said nothing to one query hardly answers another, and few answer pings.
+        let gamble = self.progress.answered().is_empty() || (asking == Query::Ping && wanted.len() > 1);
+        if self.gold_source {
+            Next::SendAfter(GOLD_SOURCE_GAP)
+        } else if gamble {
+            Next::SendOnce
+        } else {
+            Next::Send
+        }
+    }
+
+    /// Asks for a challenge alone if the server answers, but not what needs a challenge: a few old games want it so.
+    fn resort(&mut self, wanted: QuerySet) -> Next {
+        let challenged = QuerySet::of(Query::Players).with(Query::Rules);
+        let missing = challenged.iter().any(|query| wanted.contains(query) && !self.progress.answered().contains(query));
+        let untried = self.last_resort == LastResort::Unused && self.challenge.is_none();
+        if missing && untried && !self.progress.answered().is_empty() {
+            self.last_resort = LastResort::Asking;
+            return Next::SendOnce;
+        }
+        Next::Finish
     }
 }
 
+/// What a piece of a split reply is, if `data` is one; `joined` is the reply that was put together last.
+pub(super) fn piece(data: &[u8], joined: Option<u32>) -> Option<Result<Step, DecodeError>> {
+    data.starts_with(split::SPLIT_HEADER).then(|| {
+        let again = joined == Some(split::Piece::read(data)?.id);
+        Ok(if again { Step::Ignore(Ignored::Duplicate) } else { Step::Part })
+    })
+}
+
+/// Puts a reply together, and remembers which in `joined`.
+pub(super) fn join(parts: &[&[u8]], whole: &mut Vec<u8>, joined: &mut Option<u32>) -> Join {
+    let join = split::join(parts, whole);
+    if join == Join::Whole {
+        *joined = parts.last().and_then(|part| split::Piece::read(part).ok()).map(|piece| piece.id);
+    }
+    join
+}
+
+/// What a message for the console means.
+pub(super) fn print(text: &[u8]) -> Step {
+    if is_ban(text) { Step::Answer(Next::Fail(Status::Banned)) } else { Step::Ignore(Ignored::Unsolicited) }
+}
+
+/// Fills `record` with everything that old and new queries have in common: all but the info.
+pub(super) fn decode_rest(answers: &[&[u8]], queries: QuerySet, record: &mut ServerRecord) {
+    let of = |kind| bodies(answers, kind);
+    if let Some(body) = of(PLAYERS).next().filter(|_| queries.contains(Query::Players)) {
+        players::fill(body, record);
+        record.set_query(Query::Players, QueryStatus::Ok);
+    }
+    if let Some(body) = of(RULES).next().filter(|_| queries.contains(Query::Rules)) {
+        rules::fill(body, record);
+        record.set_query(Query::Rules, QueryStatus::Ok);
+    }
+    if of(PING).next().is_some() {
+        record.set_query(Query::Ping, QueryStatus::Ok);
+    }
+    for mut text in of(PRINT) {
+        let text = text.cstr().unwrap_or_else(|_| text.rest());
+        record.flags |= record.error.set(text.trim_ascii());
+    }
+    split::say_what_is_missing(answers, record);
+}
+
+/// Takes a message or a piece of one apart.
+pub(super) fn dissect(data: &[u8], notes: &mut Dissection) -> Result<(), DecodeError> {
+    if data.starts_with(split::SPLIT_HEADER) {
+        return split::dissect(data, notes);
+    }
+    let mut fields = Fields::new(Reader::new(data), &mut *notes);
+    let kind = read_header(&mut fields)?;
+    let mut record = ServerRecord::new();
+    let (title, result) = match kind {
+        INFO => ("info", Info::read_from(&mut fields).1),
+        DETAILS => ("info in its old form", Details::read_from(&mut fields).1),
+        PLAYERS => ("players", players::read(&mut fields, &mut record)),
+        RULES => ("rules", rules::read(&mut fields, &mut record)),
+        CHALLENGE => ("challenge", fields.array::<4>("challenge").map(|_| ())),
+        PING => ("answer to a ping", Ok(())),
+        PRINT => ("message for the console", fields.text("text", &mut None)),
+        _ => ("unknown", Err(DecodeError::new(Problem::Type, (fields.reader().position() - 1) as u32))),
+    };
+    notes.title = title;
+    result
+}
+
+/// The bodies of all answers of type `kind`, in order of arrival.
+fn bodies<'a>(answers: &[&'a [u8]], kind: u8) -> impl Iterator<Item = Reader<'a>> {
+    let messages = answers.iter().filter_map(|answer| message(answer).ok());
+    messages.filter_map(move |mut reader| (reader.u8() == Ok(kind)).then_some(reader))
+}
+
 /// A reader behind the header. Garry's Mod servers repeat the header; every repeat is skipped.
-fn message(data: &[u8]) -> Result<Reader<'_>, DecodeError> {
+pub(super) fn message(data: &[u8]) -> Result<Reader<'_>, DecodeError> {
     let mut reader = Reader::new(data);
     if !reader.skip(HEADER) {
         return Err(reader.error(Problem::Header));
@@ -175,7 +418,16 @@ fn message(data: &[u8]) -> Result<Reader<'_>, DecodeError> {
     Ok(reader)
 }
 
-fn put_message(out: &mut Vec<u8>, kind: u8, body: &[u8]) {
+/// Reads header and type.
+pub(super) fn read_header<S: Scribe>(fields: &mut Fields<'_, S>) -> Result<u8, DecodeError> {
+    if !fields.skip("header", HEADER) {
+        return Err(fields.reader().error(Problem::Header));
+    }
+    while fields.skip("header", HEADER) {} // as above
+    fields.letter("type")
+}
+
+pub(super) fn put_message(out: &mut Vec<u8>, kind: u8, body: &[u8]) {
     out.extend_from_slice(HEADER);
     out.push(kind);
     out.extend_from_slice(body);
@@ -187,25 +439,40 @@ fn is_ban(text: &[u8]) -> bool {
 
 /// Most different challenges that are answered in one query; servers with two rounds exist (Rust, behind proxies).
 const MAX_ROUNDS: u8 = 4;
+/// How long the other form of the info is awaited.
+const LISTEN: Duration = Duration::from_millis(250);
+/// Between an answer of a GoldSource server and the next query. It answers three a second at the least setting, and
+/// challenges count.
+const GOLD_SOURCE_GAP: Duration = Duration::from_millis(500);
 
 /// Before every message that is not split.
-const HEADER: &[u8] = b"\xFF\xFF\xFF\xFF";
+pub(super) const HEADER: &[u8] = b"\xFF\xFF\xFF\xFF";
 /// `A2S_INFO` without a challenge, 25 bytes.
 const INFO_REQUEST: &[u8] = b"\xFF\xFF\xFF\xFFTSource Engine Query\0";
+/// `A2S_PLAYER` without the challenge.
+const PLAYERS_REQUEST: &[u8] = b"\xFF\xFF\xFF\xFFU";
+/// `A2S_RULES` without the challenge.
+const RULES_REQUEST: &[u8] = b"\xFF\xFF\xFF\xFFV";
+/// `A2A_PING`.
+const PING_REQUEST: &[u8] = b"\xFF\xFF\xFF\xFFi";
+/// `A2S_SERVERQUERY_GETCHALLENGE`.
+const GETCHALLENGE: &[u8] = b"\xFF\xFF\xFF\xFFW";
+/// What stands for the challenge in a request for one.
+const NO_CHALLENGE: &[u8] = b"\xFF\xFF\xFF\xFF";
 /// `S2A_INFO_SRC`.
 const INFO: u8 = b'I';
+/// `S2A_INFO_DETAILED`, the old form of the info.
+pub(super) const DETAILS: u8 = b'm';
 /// `S2C_CHALLENGE`.
 const CHALLENGE: u8 = b'A';
 /// `S2A_PLAYER`.
-const PLAYERS: u8 = b'D';
+pub(super) const PLAYERS: u8 = b'D';
 /// `S2A_RULES`.
-const RULES: u8 = b'E';
+pub(super) const RULES: u8 = b'E';
 /// `A2A_ACK`, the answer to a ping.
-const PING: u8 = b'j';
+pub(super) const PING: u8 = b'j';
 /// `A2C_PRINT`.
-const PRINT: u8 = b'l';
-/// What `SV_SendBan` of the GoldSource engine prints.
-const BAN_TEXT: &[u8] = b"You have been banned from this server.\n\0";
+pub(super) const PRINT: u8 = b'l';
 
 #[cfg(test)]
 mod tests;
