@@ -78,6 +78,10 @@ pub struct ScanArgs {
     #[arg(long, value_name = "NAME", default_value = "a2s", help_heading = "Targets")]
     pub protocol: String,
 
+    /// What to ask each server: info, players, rules, ping, several as in info,players, or all
+    #[arg(long, value_name = "QUERIES", default_value = "info", help_heading = "Targets")]
+    pub queries: String,
+
     /// Leave out TARGET (an address, range or block, with or without ports); may be repeated
     #[arg(long, value_name = "TARGET", help_heading = "Targets")]
     pub exclude: Vec<String>,
@@ -134,7 +138,8 @@ pub struct ScanArgs {
     #[arg(long, value_name = "N", default_value_t = 2, help_heading = "Pace")]
     pub retries: u32,
 
-    /// Longest time for one target, however it answers [default: 10s, or as long as the tries of one step take]
+    /// Longest time for one target, however it answers [default: 10s, or as long as the tries of one step take, and 5s
+    /// more for each query behind the first]
     #[arg(long, value_name = "TIME", help_heading = "Pace")]
     pub target_timeout: Option<String>,
 
@@ -163,7 +168,8 @@ pub struct ScanArgs {
     #[arg(short, long, value_name = "FORMAT", help_heading = "Output")]
     pub format: Option<String>,
 
-    /// Write only these columns, in this order, as in address,name,players [default: all]
+    /// Write only these columns, in this order, as in address,name,players [default: all]; player_list and rules name the
+    /// lists of NDJSON
     #[arg(long, value_name = "COLUMNS", value_delimiter = ',', help_heading = "Output")]
     pub fields: Vec<String>,
 
@@ -215,6 +221,10 @@ pub struct QueryArgs {
     /// Protocol of addresses that name none
     #[arg(long, value_name = "NAME", default_value = "a2s")]
     pub protocol: String,
+
+    /// What to ask: info, players, rules, ping, several as in info,players, or all
+    #[arg(long, value_name = "QUERIES", default_value = "info,players,rules")]
+    pub queries: String,
 
     /// Wait for the answer to a first try; doubles with each retry, up to 8 s
     #[arg(long, value_name = "TIME", default_value = "1s")]

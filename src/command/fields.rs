@@ -6,7 +6,7 @@ use super::print;
 use crate::cli::FieldsArgs;
 use crate::error::Error;
 use crate::output::ReaderFormat;
-use crate::record::{COLUMNS, Flags};
+use crate::record::{COLUMNS, Flags, List};
 
 /// Prints name, type, unit and meaning of each column, and the words of the `flags` column; or a typed reader.
 pub(super) fn run(args: &FieldsArgs) -> Result<ExitCode, Error> {
@@ -21,6 +21,10 @@ pub(super) fn run(args: &FieldsArgs) -> Result<ExitCode, Error> {
         for column in COLUMNS {
             let kind = column.kind.as_str();
             writeln!(out, "{:width$}  {kind:9}  {:9}  {}", column.name, column.unit, column.meaning)?;
+        }
+        writeln!(out, "\nLists, in NDJSON only and where their query was asked:")?;
+        for list in List::ALL {
+            writeln!(out, "{:width$}  {}", list.as_str(), list.meaning())?;
         }
         writeln!(out, "\nWords of the flags column:")?;
         for (_, word, meaning) in Flags::ALL {

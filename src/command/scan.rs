@@ -226,7 +226,7 @@ fn start_farm(settings: FarmSettings) -> Result<Serving, Error> {
 fn open(output: &Output, config: &ScanConfig) -> Result<Sink, OutputError> {
     let destination = Destination::named(output.path.as_deref().unwrap_or(Path::new("-")))?;
     let look = look(config.colour, output.path.is_none());
-    Ok(Sink::new(output.format.writer(config.columns.as_deref(), look), destination))
+    Ok(Sink::new(output.format.writer(config.selection.as_ref(), look), destination))
 }
 
 /// How tables look: as wide as the terminal, where there is one.

@@ -15,9 +15,9 @@ use crate::engine::{Plan, Rate, Settings};
 use crate::error::Error;
 use crate::farm::{Farm, FarmSettings};
 use crate::net::socket::{self, Local};
-use crate::output::Filter;
+use crate::output::{Filter, Format};
 use crate::protocol;
-use crate::record::{self, Column, Query, QuerySet};
+use crate::record::{self, List, Query, QuerySet, Selection};
 use crate::rng::AddressHasher;
 use crate::target::stream::Stream;
 use crate::target::{Order, Origins, Ports, Reason, Source, Tally};
@@ -28,8 +28,8 @@ pub struct ScanConfig {
     pub farm: Option<FarmSettings>,
     /// Where rows go.
     pub outputs: Vec<Output>,
-    /// Columns that are written, if some were chosen.
-    pub columns: Option<Vec<&'static Column>>,
+    /// What is written of each record, if it was chosen.
+    pub selection: Option<Selection>,
     /// Whether tables have colours.
     pub colour: Colour,
     /// Rows that are written.
@@ -119,6 +119,7 @@ struct Limits {
     budget: Option<Duration>,
     retries: u32,
     window: usize,
+    queries: QuerySet,
 }
 
 /// Reads the arguments of `fragscan scan` and all of its input; `random` is the seed if none was typed.
@@ -142,8 +143,8 @@ pub fn scan(args: ScanArgs, random: u64) -> Result<ScanConfig, Error> {
     }
     Ok(ScanConfig {
         farm: inputs.farm,
+        selection: selection(&args.fields, &outputs)?,
         outputs,
-        columns: columns(&args.fields)?,
         colour: value::parse("--color", &args.color)?,
         filter: filter("--where", &args.condition)?,
         metadata: args.metadata,
@@ -235,11 +236,13 @@ impl Limits {
             window: self.window,
             rate: Rate { packets, bits: self.bandwidth.and_then(Limit::per_second) },
             host_gap: host_rate.map_or(Duration::ZERO, |rate| Duration::from_secs(1).div_f64(rate)),
-            queries: QuerySet::of(Query::Info),
+            queries: self.queries,
             key: AddressHasher::new(seed),
         };
-        // Whoever asks for more tries means to have them.
-        settings.budget = self.budget.unwrap_or(DEFAULT_BUDGET.max(settings.patience()));
+        // Whoever asks for more tries means to have them, and one query that stays unanswered must not use up the time of
+        // the others.
+        let further = FURTHER_BUDGET * (self.queries.len() as u32).saturating_sub(1);
+        settings.budget = self.budget.unwrap_or(DEFAULT_BUDGET.max(settings.patience()) + further);
         settings
     }
 }
@@ -254,6 +257,7 @@ fn limits(args: &ScanArgs) -> Result<Limits, Error> {
         budget: args.target_timeout.as_deref().map(|text| value::time("--target-timeout", text)).transpose()?,
         retries: args.retries,
         window: args.window,
+        queries: queries(&args.queries)?,
     };
     if limits.timeout.is_zero() || limits.budget.is_some_and(|budget| budget.is_zero()) {
         return Err(Error::usage("--timeout and --target-timeout: write more than nothing, as in 1s"));
@@ -326,18 +330,43 @@ fn inputs(args: &ScanArgs) -> Result<(Inputs, Option<u32>), Error> {
     Ok((inputs, stdin))
 }
 
-fn columns(names: &[String]) -> Result<Option<Vec<&'static Column>>, Error> {
+fn selection(names: &[String], outputs: &[Output]) -> Result<Option<Selection>, Error> {
     if names.is_empty() {
         return Ok(None);
     }
-    let find = |name: &String| {
-        record::column(name.trim())
-            .ok_or_else(|| Error::usage(format!("--fields: there is no column {name:?}; `fragscan fields` lists them")))
-    };
     if let Some(twice) = names.iter().enumerate().find_map(|(i, name)| names[..i].contains(name).then_some(name)) {
         return Err(Error::usage(format!("--fields: {twice} is named twice")));
     }
-    names.iter().map(find).collect::<Result<_, _>>().map(Some)
+    let mut selection = Selection { columns: Vec::new(), lists: Vec::new() };
+    for name in names.iter().map(|name| name.trim()) {
+        if let Some(list) = List::ALL.into_iter().find(|list| list.as_str() == name) {
+            selection.lists.push(list);
+        } else if let Some(column) = record::column(name) {
+            selection.columns.push(column);
+        } else {
+            let message = format!("--fields: there is no column {name:?}; `fragscan fields` lists them");
+            return Err(Error::usage(message));
+        }
+    }
+    if let Some(list) = selection.lists.first()
+        && outputs.iter().all(|output| output.format != Format::Ndjson)
+    {
+        return Err(Error::usage(format!("--fields: {} is a list: only NDJSON has a place for it", list.as_str())));
+    }
+    Ok(Some(selection))
+}
+
+/// Reads a list of queries.
+fn queries(text: &str) -> Result<QuerySet, Error> {
+    if text.trim() == "all" {
+        return Ok(QuerySet::ALL);
+    }
+    text.split(',').map(str::trim).try_fold(QuerySet::NONE, |set, word| {
+        let query = Query::ALL.into_iter().find(|query| query.as_str() == word).ok_or_else(|| {
+            Error::usage(format!("--queries: {word:?} is no query: write info, players, rules, ping or all"))
+        })?;
+        Ok(set.with(query))
+    })
 }
 
 fn filter(flag: &str, conditions: &[String]) -> Result<Filter, Error> {
@@ -349,6 +378,8 @@ fn filter(flag: &str, conditions: &[String]) -> Result<Filter, Error> {
 }
 
 const DEFAULT_BUDGET: Duration = Duration::from_secs(10);
+/// For each query behind the first.
+const FURTHER_BUDGET: Duration = Duration::from_secs(5);
 const DEFAULT_RATE: f64 = 2_000.0;
 /// Datagrams a second to one address: what GoldSource servers put up with (`max_queries_sec`).
 const DEFAULT_HOST_RATE: f64 = 3.0;

@@ -3,8 +3,8 @@
 use std::net::SocketAddr;
 use std::time::Instant;
 
-use super::flight::{Flight, Slot, State};
 use super::finished::keep_answer;
+use super::flight::{Flight, Slot, State};
 use super::{Engine, Finished};
 use crate::protocol::{AnySession, Next};
 use crate::record::{Query, Status};
@@ -32,7 +32,9 @@ impl Engine {
             (Next::Finish | Next::Fail(_), _) | (_, None) => self.proceed(slot, next, now),
             (_, Some(why)) => {
                 // What comes next is not asked any more.
-                Query::ALL.into_iter().for_each(|query| flight.reasons.note(query, why));
+                for query in Query::ALL {
+                    flight.reasons.note(query, why);
+                }
                 self.proceed(slot, Next::Finish, now);
             }
         }

@@ -503,9 +503,11 @@ fn servers_of_every_kind_end_as_what_they_are() {
         assert_eq!(record.query(Query::Ping) == QueryStatus::Ok, gold_source);
         assert_eq!(record.ping_us.is_some(), gold_source);
         if gold_source {
-            let mut times: Vec<_> = scan.sent.iter().filter(|(_, to)| *to == record.address).map(|(at, _)| *at).collect();
+            let mut times: Vec<_> =
+                scan.sent.iter().filter(|(_, to)| *to == record.address).map(|(at, _)| *at).collect();
             times.sort_unstable();
-            let in_a_second = |at: Duration| times.iter().filter(|t| **t >= at && **t < at + Duration::from_secs(1)).count();
+            let in_a_second =
+                |at: Duration| times.iter().filter(|t| **t >= at && **t < at + Duration::from_secs(1)).count();
             assert!(times.iter().all(|at| in_a_second(*at) <= 3), "server {index} was asked at {times:?}");
         }
     }
@@ -564,7 +566,11 @@ fn a_flood_of_unfinished_split_replies_neither_takes_memory_nor_starves_honest_s
     assert!(peak > 32 << 20, "the flood was none: {peak} bytes");
     let honest = scan.records.iter().filter(|record| !hostile.contains(&record.address));
     assert!(honest.clone().count() > 150);
-    assert!(honest.clone().all(|record| record.status == Status::Ok), "{:?}", honest.map(|r| r.status).collect::<Vec<_>>());
+    assert!(
+        honest.clone().all(|record| record.status == Status::Ok),
+        "{:?}",
+        honest.map(|r| r.status).collect::<Vec<_>>()
+    );
     let ledger = scan.ledger();
     assert_eq!(ledger.check(), []);
     assert!(ledger.datagrams.over_limit > 0);

@@ -115,8 +115,7 @@ impl FarmSettings {
             return Err(SettingError::Servers(self.servers));
         }
         let of_all = |shares: &[Share]| shares.iter().map(|share| share.fraction()).sum::<f64>() <= 1.0 + 1e-9;
-        let faults =
-            [self.silent, self.refused, self.banned, self.malformed, self.challenge_loop, self.challenge_only];
+        let faults = [self.silent, self.refused, self.banned, self.malformed, self.challenge_loop, self.challenge_only];
         if !of_all(&faults) {
             return Err(SettingError::MoreThanAll(
                 "silent, refused, banned, malformed, challenge-loop and challenge-only",

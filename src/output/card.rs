@@ -2,13 +2,53 @@
 
 use super::{RowFormat, value};
 use crate::output::table::harmless;
-use crate::record::{COLUMNS, ServerRecord, Value};
+use crate::record::{COLUMNS, Players, Rules, ServerRecord, Text, Value};
 
 /// Writes cards into memory.
 #[derive(Default)]
 pub struct Card {
     text: Vec<u8>,
     began: bool,
+}
+
+impl Card {
+    fn players(&mut self, players: &Players) {
+        if players.is_empty() {
+            return;
+        }
+        let mut text = Text::default();
+        self.text.extend_from_slice(b"\n  score      time  player\n");
+        for player in players.iter() {
+            text.set(player.name);
+            let score = player.score.map_or_else(String::new, |score| score.to_string());
+            let time = player.duration_s.map_or_else(String::new, clock);
+            let name = harmless(text.as_str().unwrap_or_default());
+            self.text.extend_from_slice(format!("{score:>7}  {time:>8}  {name}\n").as_bytes());
+        }
+    }
+
+    fn rules(&mut self, rules: &Rules) {
+        if rules.is_empty() {
+            return;
+        }
+        let (mut name, mut value) = (Text::default(), Text::default());
+        self.text.extend_from_slice(b"\nrules\n");
+        for (rule, setting) in rules.iter() {
+            name.set(rule);
+            value.set(setting);
+            let [name, value] = [&name, &value].map(|text| harmless(text.as_str().unwrap_or_default()));
+            self.text.extend_from_slice(format!("  {name} = {value}\n").as_bytes());
+        }
+    }
+}
+
+/// Seconds as hours, minutes and seconds; bots have a time before zero.
+fn clock(seconds: f32) -> String {
+    if !seconds.is_finite() || seconds < 0.0 {
+        return "-".into();
+    }
+    let whole = seconds as u64;
+    format!("{}:{:02}:{:02}", whole / 3600, whole / 60 % 60, whole % 60)
 }
 
 impl RowFormat for Card {
@@ -30,6 +70,8 @@ impl RowFormat for Card {
             let unit = if column.unit == "ms" { " ms" } else { "" };
             self.text.extend_from_slice(format!("{:width$}  {text}{unit}\n", column.name).as_bytes());
         }
+        self.players(&record.player_list);
+        self.rules(&record.rules);
     }
 
     fn len(&self) -> usize {

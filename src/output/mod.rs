@@ -4,7 +4,7 @@ use std::path::Path;
 use std::str::FromStr;
 
 use self::table::Look;
-use crate::record::{Column, ServerRecord, all_columns};
+use crate::record::{Selection, ServerRecord};
 
 mod assemble;
 pub mod card;
@@ -19,7 +19,7 @@ pub mod table;
 mod value;
 pub mod writer;
 
-pub use assemble::{Assembler, Epoch};
+pub use assemble::{Assembler, Epoch, settle};
 pub use destination::{Destination, OutputError, is_stdout, partial};
 pub use filter::{Filter, FilterError};
 pub use readers::ReaderFormat;
@@ -61,14 +61,14 @@ impl Format {
         (format != Self::Table).then_some(format)
     }
 
-    /// Something that writes in it: the columns that were chosen, or those that are usual. A table has this `look`.
+    /// Something that writes in it: what was chosen, or what is usual. A table has this `look`.
     #[must_use]
-    pub fn writer(self, chosen: Option<&[&'static Column]>, look: Look) -> Box<dyn RowFormat> {
-        let columns = || chosen.map_or_else(all_columns, <[_]>::to_vec);
+    pub fn writer(self, chosen: Option<&Selection>, look: Look) -> Box<dyn RowFormat> {
+        let selection = || chosen.cloned().unwrap_or_else(Selection::all);
         match self {
-            Self::Csv => Box::new(csv::Csv::new(&columns())),
-            Self::Ndjson => Box::new(ndjson::Ndjson::new(&columns())),
-            Self::Table => Box::new(table::Table::new(chosen, look)),
+            Self::Csv => Box::new(csv::Csv::new(&selection().columns)),
+            Self::Ndjson => Box::new(ndjson::Ndjson::new(selection())),
+            Self::Table => Box::new(table::Table::new(chosen.map(|chosen| &chosen.columns[..]), look)),
         }
     }
 }

@@ -4,28 +4,28 @@
 
 use std::fmt::Write;
 
-use serde::ser::{Serialize, SerializeMap, Serializer};
+use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
 
 use super::{RowFormat, value};
-use crate::record::{Column, ServerRecord, Value};
+use crate::record::{List, Player, Players, QueryStatus, Rules, Selection, ServerRecord, Text, Value};
 
 /// Writes NDJSON into memory.
 pub struct Ndjson {
-    columns: Vec<&'static Column>,
+    selection: Selection,
     lines: Vec<u8>,
 }
 
 impl Ndjson {
-    /// Objects with `columns` as their keys, and none written yet.
+    /// Objects with what is selected as their keys, and none written yet.
     #[must_use]
-    pub fn new(columns: &[&'static Column]) -> Self {
-        Self { columns: columns.to_vec(), lines: Vec::new() }
+    pub fn new(selection: Selection) -> Self {
+        Self { selection, lines: Vec::new() }
     }
 }
 
 impl RowFormat for Ndjson {
     fn row(&mut self, record: &ServerRecord) {
-        serde_json::to_writer(&mut self.lines, &Object { record, columns: &self.columns })
+        serde_json::to_writer(&mut self.lines, &Object { record, selection: &self.selection })
             .expect("memory does not fail");
         self.lines.push(b'\n');
     }
@@ -43,13 +43,13 @@ impl RowFormat for Ndjson {
 /// A record as a JSON object.
 struct Object<'a> {
     record: &'a ServerRecord,
-    columns: &'a [&'static Column],
+    selection: &'a Selection,
 }
 
 impl Serialize for Object<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
-        for column in self.columns {
+        for column in &self.selection.columns {
             let value = (column.value)(self.record);
             map.serialize_entry(column.name, &Scalar(&value))?;
             if let Value::Text(text) = value
@@ -58,8 +58,92 @@ impl Serialize for Object<'_> {
                 map.serialize_entry(&format_args!("{}_hex", column.name), &hex(original))?;
             }
         }
+        // The keys are the same in every line of a run: those of the queries that were asked.
+        let asked = |list: &&List| self.record.query(list.query()) != QueryStatus::NotAsked;
+        for list in self.selection.lists.iter().filter(asked) {
+            match list {
+                List::Players => map.serialize_entry(list.as_str(), &PlayerList(&self.record.player_list))?,
+                List::Rules => map.serialize_entry(list.as_str(), &RuleList(&self.record.rules))?,
+            }
+        }
         map.end()
     }
+}
+
+/// The players, or `null` if there is no list of them.
+struct PlayerList<'a>(&'a Players);
+
+impl Serialize for PlayerList<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if !self.0.is_present() {
+            return serializer.serialize_none();
+        }
+        let mut name = Text::default();
+        let mut list = serializer.serialize_seq(Some(self.0.len()))?;
+        for player in self.0.iter() {
+            name.set(player.name);
+            list.serialize_element(&PlayerObject { player, name: &name })?;
+        }
+        list.end()
+    }
+}
+
+struct PlayerObject<'a> {
+    player: Player<&'a [u8]>,
+    name: &'a Text,
+}
+
+impl Serialize for PlayerObject<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Player { index, score, duration_s, deaths, money, .. } = self.player;
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("index", &index)?;
+        put_text(&mut map, "name", self.name)?;
+        map.serialize_entry("score", &score)?;
+        // With the digits that the number has, and not the fewest that tell it from its neighbours.
+        map.serialize_entry("duration_s", &duration_s.filter(|seconds| seconds.is_finite()).map(f64::from))?;
+        if deaths.is_some() || money.is_some() {
+            map.serialize_entry("deaths", &deaths)?;
+            map.serialize_entry("money", &money)?;
+        }
+        map.end()
+    }
+}
+
+/// The rules, or `null` if there is no list of them.
+struct RuleList<'a>(&'a Rules);
+
+impl Serialize for RuleList<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if !self.0.is_present() {
+            return serializer.serialize_none();
+        }
+        let mut texts = [Text::default(), Text::default()];
+        let mut list = serializer.serialize_seq(Some(self.0.len()))?;
+        for (name, value) in self.0.iter() {
+            texts[0].set(name);
+            texts[1].set(value);
+            list.serialize_element(&RuleObject(&texts))?;
+        }
+        list.end()
+    }
+}
+
+struct RuleObject<'a>(&'a [Text; 2]);
+
+impl Serialize for RuleObject<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        put_text(&mut map, "name", &self.0[0])?;
+        put_text(&mut map, "value", &self.0[1])?;
+        map.end()
+    }
+}
+
+/// A text, and its bytes behind it if they are not exactly the same.
+fn put_text<M: SerializeMap>(map: &mut M, key: &str, text: &Text) -> Result<(), M::Error> {
+    map.serialize_entry(key, text.as_str().unwrap_or_default())?;
+    text.original().map_or(Ok(()), |original| map.serialize_entry(&format_args!("{key}_hex"), &hex(original)))
 }
 
 struct Scalar<'a>(&'a Value<'a>);
@@ -94,10 +178,10 @@ fn hex(bytes: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::{COLUMNS, Flags, all_columns};
+    use crate::record::{COLUMNS, Flags, Query, Status};
 
     fn object(record: &ServerRecord) -> serde_json::Map<String, serde_json::Value> {
-        let mut ndjson = Ndjson::new(&all_columns());
+        let mut ndjson = Ndjson::new(Selection::all());
         ndjson.row(record);
         let mut bytes = Vec::new();
         ndjson.take(&mut bytes);
@@ -129,5 +213,41 @@ mod tests {
         assert_eq!(object["name"], "a\u{FFFD}\"\u{240A}");
         assert_eq!(object["name_hex"], "61ff220a");
         assert_eq!(object["flags"], (Flags::CONTROL_CHARS | Flags::UTF8_LOSSY).to_string());
+    }
+
+    #[test]
+    fn lists_stand_where_they_were_asked_for_with_what_came_and_in_its_order() {
+        let mut record = ServerRecord::new();
+        record.set_query(Query::Players, QueryStatus::Ok);
+        record.set_query(Query::Rules, QueryStatus::Failed(Status::Timeout));
+        record.player_list.begin();
+        let player = Player {
+            name: &b"\xFFa\n"[..],
+            index: Some(0),
+            score: Some(-3),
+            duration_s: Some(22.542_969),
+            ..Player::default()
+        };
+        record.player_list.push(player);
+        record.player_list.push(Player { duration_s: Some(f32::NAN), deaths: Some(1), money: Some(2), ..player });
+        let unanswered = object(&record);
+        assert!(unanswered["rules"].is_null());
+        assert_eq!(
+            unanswered["player_list"].to_string(),
+            "[{\"index\":0,\"name\":\"\u{FFFD}a\u{240A}\",\"name_hex\":\"ff610a\",\"score\":-3,\"duration_s\":22.54296875},\
+             {\"index\":0,\"name\":\"\u{FFFD}a\u{240A}\",\"name_hex\":\"ff610a\",\"score\":-3,\"duration_s\":null,\
+             \"deaths\":1,\"money\":2}]"
+        );
+        record.set_query(Query::Rules, QueryStatus::Ok);
+        record.rules.begin();
+        record.rules.push(b"b", b"1");
+        record.rules.push(b"a", b"");
+        record.rules.push(b"b", b"\x01");
+        let answered = object(&record);
+        assert_eq!(
+            answered["rules"].to_string(),
+            "[{\"name\":\"b\",\"value\":\"1\"},{\"name\":\"a\",\"value\":\"\"},\
+             {\"name\":\"b\",\"value\":\"\u{2401}\",\"value_hex\":\"01\"}]"
+        );
     }
 }

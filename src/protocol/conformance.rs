@@ -217,7 +217,10 @@ fn attack(protocol: AnyProtocol, persona: &Persona, data: &[u8]) {
     }
     let mut notes = Dissection::default();
     let _ = protocol.dissect(data, &mut notes);
-    assert!(notes.fields.iter().all(|field| field.at + field.size <= data.len()), "{protocol:?} dissects what is not there");
+    assert!(
+        notes.fields.iter().all(|field| field.at + field.size <= data.len()),
+        "{protocol:?} dissects what is not there"
+    );
     let record = decode(protocol, &[data.to_vec(), data.to_vec()]);
     assert!(record.player_list.capacity() <= data.len() * 12 + 4096, "{protocol:?}: players of more than came");
     assert!(record.rules.capacity() <= data.len() * 12 + 4096, "{protocol:?}: rules of more than came");

@@ -152,18 +152,7 @@ impl Protocol for Dialect {
     }
 
     fn decode(&self, answers: &[&[u8]], ask: &Ask<'_>, record: &mut ServerRecord) {
-        let messages = answers.iter().filter_map(|answer| a2s::message(answer).ok());
-        let info = messages.into_iter().find_map(|mut reader| {
-            if let Some(pairs) = reader.rest().strip_prefix(INFOSTRING_REPLY) {
-                return Some(infostring(pairs, record));
-            }
-            match reader.u8().ok()? {
-                a2s::DETAILS => Some(Details::parse(reader.rest()).fill(record)),
-                SHORT => Some(Details::read_short(&mut Fields::silent(reader)).0.fill(record)),
-                _ => None,
-            }
-        });
-        if info.is_some() {
+        if answers.iter().filter_map(|answer| a2s::message(answer).ok()).any(|message| fill(message, record)) {
             record.set_query(Query::Info, QueryStatus::Ok);
         }
         a2s::decode_rest(answers, ask.queries, record);
@@ -257,6 +246,20 @@ impl Session {
             Some(_) => Next::SendAfter(GAP),
         }
     }
+}
+
+/// Fills `record` from `message`, if that is info in one of its forms.
+fn fill(mut message: Reader<'_>, record: &mut ServerRecord) -> bool {
+    if let Some(pairs) = message.rest().strip_prefix(INFOSTRING_REPLY) {
+        infostring(pairs, record);
+        return true;
+    }
+    match message.u8() {
+        Ok(a2s::DETAILS) => Details::parse(message.rest()).fill(record),
+        Ok(SHORT) => Details::read_short(&mut Fields::silent(message)).0.fill(record),
+        _ => return false,
+    }
+    true
 }
 
 /// Reads the keys and values of an infostring.

@@ -115,7 +115,11 @@ impl Persona {
     #[must_use]
     pub fn player_name(&self, number: u32) -> ShortText {
         let name = PLAYERS[self.pick(100 + u64::from(number), PLAYERS.len() as u64) as usize];
-        if name.is_empty() { ShortText::format(format_args!("")) } else { ShortText::format(format_args!("{name} {number}")) }
+        if name.is_empty() {
+            ShortText::format(format_args!(""))
+        } else {
+            ShortText::format(format_args!("{name} {number}"))
+        }
     }
 
     /// Score of player `number`; some are negative.

@@ -157,7 +157,9 @@ impl Protocol for Dialect {
     }
 
     fn replay(&self, _request: &[u8], recorded: &[&[u8]], replies: &mut Replies) {
-        recorded.iter().for_each(|reply| replies.push(|out| out.extend_from_slice(reply)));
+        for reply in recorded {
+            replies.push(|out| out.extend_from_slice(reply));
+        }
     }
 
     fn serve(&self, persona: &Persona, request: &[u8], replies: &mut Replies) {

@@ -138,6 +138,64 @@ pub static COLUMNS: &[Column] = &[
     text("error", "what the server or the system said when it failed", |r| Value::Text(&r.error)),
 ];
 
+/// A list of a record. Formats of rows and columns have no place for it; NDJSON has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum List {
+    /// Who plays.
+    Players,
+    /// The server's rules.
+    Rules,
+}
+
+impl List {
+    /// All of them, in their order.
+    pub const ALL: [Self; 2] = [Self::Players, Self::Rules];
+
+    /// The key that it has.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Players => "player_list",
+            Self::Rules => "rules",
+        }
+    }
+
+    /// What it says, in one sentence.
+    #[must_use]
+    pub const fn meaning(self) -> &'static str {
+        match self {
+            Self::Players => "who plays: objects of index, name, score, duration_s (and deaths, money of The Ship)",
+            Self::Rules => "the server's rules in their order: objects of name and value",
+        }
+    }
+
+    /// The query that fills it.
+    #[must_use]
+    pub const fn query(self) -> Query {
+        match self {
+            Self::Players => Query::Players,
+            Self::Rules => Query::Rules,
+        }
+    }
+}
+
+/// What is written of each record.
+#[derive(Debug, Clone)]
+pub struct Selection {
+    /// Columns, in order.
+    pub columns: Vec<&'static Column>,
+    /// Lists behind them, where they were asked for.
+    pub lists: Vec<List>,
+}
+
+impl Selection {
+    /// Everything.
+    #[must_use]
+    pub fn all() -> Self {
+        Self { columns: all_columns(), lists: List::ALL.to_vec() }
+    }
+}
+
 /// Every column, for outputs that write them all.
 #[must_use]
 pub fn all_columns() -> Vec<&'static Column> {

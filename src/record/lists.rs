@@ -58,7 +58,9 @@ impl Players {
     /// The players, in the order in which they were sent.
     pub fn iter(&self) -> impl Iterator<Item = Player<&[u8]>> {
         let starts = std::iter::once(0).chain(self.entries.iter().map(|(end, _)| *end));
-        starts.zip(&self.entries).map(|(start, (end, player))| player.with_name(&self.names[start as usize..*end as usize]))
+        starts
+            .zip(&self.entries)
+            .map(|(start, (end, player))| player.with_name(&self.names[start as usize..*end as usize]))
     }
 
     /// How many there are.
@@ -172,7 +174,9 @@ mod tests {
             Player { name: b"", index: Some(2), ..Player::default() },
             Player { name: b"\xFF", duration_s: Some(-1.0), ..Player::default() },
         ];
-        all.iter().for_each(|player| players.push(*player));
+        for player in all {
+            players.push(player);
+        }
         assert_eq!(players.iter().collect::<Vec<_>>(), all);
         assert_eq!(players.len(), 3);
         players.clear();
@@ -184,7 +188,9 @@ mod tests {
         let mut rules = Rules::default();
         rules.begin();
         let all: [(&[u8], &[u8]); 4] = [(b"b", b"2"), (b"a", b""), (b"", b"x"), (b"b", b"3")];
-        all.iter().for_each(|(name, value)| rules.push(name, value));
+        for (name, value) in all {
+            rules.push(name, value);
+        }
         assert_eq!(rules.iter().collect::<Vec<_>>(), all);
         rules.clear();
         assert!(!rules.is_present() && rules.is_empty());

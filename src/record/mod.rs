@@ -12,7 +12,7 @@ mod lists;
 mod status;
 mod text;
 
-pub use columns::{COLUMNS, Column, Kind, Value, all_columns, column};
+pub use columns::{COLUMNS, Column, Kind, List, Selection, Value, all_columns, column};
 pub use flags::Flags;
 pub use lists::{Player, Players, Rules};
 pub use status::{Query, QuerySet, QueryStatus, Status};

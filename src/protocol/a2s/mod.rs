@@ -92,10 +92,7 @@ pub struct Session {
     rounds: u8,
     /// A challenge came although we had sent one: sending it back does not help.
     repeated: bool,
-    /// The info came in its new form.
-    info: bool,
-    /// The info came in its old form.
-    details: bool,
+    forms: Forms,
     /// Info came, and its other form may follow.
     listening: bool,
     /// The server runs GoldSource, which answers few queries a second.
@@ -103,6 +100,15 @@ pub struct Session {
     /// Id of the split reply that was put together last.
     joined: Option<u32>,
     last_resort: LastResort,
+}
+
+/// In which forms the info came.
+#[derive(Debug, Clone, Copy, Default)]
+struct Forms {
+    /// `I`.
+    new: bool,
+    /// `m`.
+    old: bool,
 }
 
 /// Whether a challenge was asked for with the query that does nothing else.
@@ -219,17 +225,17 @@ impl Session {
         if !wanted.contains(Query::Info) {
             return Step::Ignore(Ignored::Unsolicited);
         }
-        if self.info {
+        if self.forms.new {
             return Step::Ignore(Ignored::Duplicate);
         }
-        self.info = true;
+        self.forms.new = true;
         self.gold_source |= protocol.is_some_and(|number| matches!(number, 47 | 48));
         let awaited = self.listening || self.progress.is_open(Query::Info, wanted);
         self.progress.answer(Query::Info);
         if !awaited {
             return Step::Answer(Next::Stay);
         }
-        self.listening = self.gold_source && !self.details;
+        self.listening = self.gold_source && !self.forms.old;
         Step::Answer(if self.listening { Next::Listen(LISTEN) } else { self.go_on(wanted) })
     }
 
@@ -238,10 +244,10 @@ impl Session {
         if !wanted.contains(Query::Info) {
             return Step::Ignore(Ignored::Unsolicited);
         }
-        if self.details {
+        if self.forms.old {
             return Step::Ignore(Ignored::Duplicate);
         }
-        self.details = true;
+        self.forms.old = true;
         self.gold_source = true;
         if self.progress.is_open(Query::Info, wanted) {
             self.progress.answer(Query::Info);
@@ -327,7 +333,8 @@ impl Session {
     /// Asks for a challenge alone if the server answers, but not what needs a challenge: a few old games want it so.
     fn resort(&mut self, wanted: QuerySet) -> Next {
         let challenged = QuerySet::of(Query::Players).with(Query::Rules);
-        let missing = challenged.iter().any(|query| wanted.contains(query) && !self.progress.answered().contains(query));
+        let missing =
+            challenged.iter().any(|query| wanted.contains(query) && !self.progress.answered().contains(query));
         let untried = self.last_resort == LastResort::Unused && self.challenge.is_none();
         if missing && untried && !self.progress.answered().is_empty() {
             self.last_resort = LastResort::Asking;

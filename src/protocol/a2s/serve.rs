@@ -21,10 +21,10 @@ pub(super) fn serve(persona: &Persona, request: &[u8], replies: &mut Replies) {
     match persona.manner {
         Manner::Malformed => return replies.push(|out| out.extend_from_slice(&[0; 64])),
         Manner::Banned => return push_ban(replies),
-        Manner::ChallengeOnly => return push_challenge(&persona.challenge.unwrap_or([7; 4]), replies),
+        Manner::ChallengeOnly => return push_challenge(persona.challenge.unwrap_or([7; 4]), replies),
         Manner::ChallengeLoop => {
             let last = given.iter().fold(u64::from(persona.index), |all, byte| all << 8 | u64::from(*byte));
-            return push_challenge(&(mix(last) as u32).to_le_bytes(), replies);
+            return push_challenge((mix(last) as u32).to_le_bytes(), replies);
         }
         Manner::Sound => {}
     }
@@ -33,9 +33,9 @@ pub(super) fn serve(persona: &Persona, request: &[u8], replies: &mut Replies) {
         // Source games answer no pings today.
         (Asked::Ping, _) if persona.engine.is_gold_source() => replies.push(|out| put_message(out, PING, b"\0")),
         (Asked::Ping, _) => {}
-        (Asked::Getchallenge, _) => push_challenge(&persona.challenge.unwrap_or([7; 4]), replies),
+        (Asked::Getchallenge, _) => push_challenge(persona.challenge.unwrap_or([7; 4]), replies),
         (Asked::Players | Asked::Rules, Some(_)) if given == NO_CHALLENGE && needs_getchallenge(persona) => {}
-        (_, Some(challenge)) => push_challenge(&challenge, replies),
+        (_, Some(challenge)) => push_challenge(challenge, replies),
         (Asked::Info, None) => push_info(persona, replies),
         (Asked::Players, None) => push_players(persona, replies),
         (Asked::Rules, None) => push_rules(persona, replies),
@@ -108,8 +108,8 @@ fn needs_getchallenge(persona: &Persona) -> bool {
     persona.engine == Engine::GoldSourceLegacy && persona.pick(30, 4) == 0
 }
 
-fn push_challenge(challenge: &[u8; 4], replies: &mut Replies) {
-    replies.push(|out| put_message(out, CHALLENGE, challenge));
+fn push_challenge(challenge: [u8; 4], replies: &mut Replies) {
+    replies.push(|out| put_message(out, CHALLENGE, &challenge));
 }
 
 /// The message of a server that has banned the client.
@@ -191,7 +191,14 @@ pub(in crate::protocol) fn put_short(persona: &Persona, out: &mut Vec<u8>) {
 
 fn details(persona: &Persona, name: &[u8], write: impl FnOnce(&Details<'_>)) {
     let (folder, game, _) = GOLD_SOURCE_GAMES[persona.pick(20, GOLD_SOURCE_GAMES.len() as u64) as usize];
-    let known = Mod { url: Some(b"www.example.org"), download_url: Some(b""), version: 1, size: 184_000_000, kind: 0, own_library: 1 };
+    let known = Mod {
+        url: Some(b"www.example.org"),
+        download_url: Some(b""),
+        version: 1,
+        size: 184_000_000,
+        kind: 0,
+        own_library: 1,
+    };
     let mods = persona.pick(25, 3);
     write(&Details {
         // What such servers say about themselves.
