@@ -19,6 +19,7 @@ mod fragments;
 mod hex;
 mod layers;
 mod packets;
+pub mod raw;
 mod skipped;
 #[cfg(test)]
 mod tests;
