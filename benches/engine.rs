@@ -65,6 +65,7 @@ impl Exchange {
             rate: Rate::default(),
             host_gap: Duration::ZERO,
             queries: QuerySet::of(Query::Info),
+            keep_datagrams: false,
             key: AddressHasher::new(1),
         };
         let plans: Arc<[Plan]> = [Plan::of(protocol::by_name("a2s").expect("it is in the registry"))].into();

@@ -32,6 +32,8 @@ pub enum Command {
     Scan(ScanArgs),
     /// Ask one server, or a few, and print everything they say
     Query(QueryArgs),
+    /// Read recorded datagrams, and say what they mean or what a scan would have written
+    Decode(DecodeArgs),
     /// Run simulated servers on loopback, until Ctrl-C
     Farm(FarmArgs),
     /// Print the columns of the output: name, type, unit, meaning
@@ -177,6 +179,10 @@ pub struct ScanArgs {
     #[arg(long = "where", value_name = "CONDITIONS", help_heading = "Output")]
     pub condition: Vec<String>,
 
+    /// Keep every datagram that servers answered in FILE, a pcapng that `fragscan decode`, Wireshark and tcpdump read
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub raw: Option<PathBuf>,
+
     /// Write the run's metadata to FILE too [always: OUTPUT.meta.json beside each output file]
     #[arg(long, value_name = "FILE", help_heading = "Output", alias = "metadata-file")]
     pub metadata: Option<PathBuf>,
@@ -237,6 +243,33 @@ pub struct QueryArgs {
     /// text for a person, or json: one object on one line
     #[arg(short, long, value_name = "FORMAT", default_value = "text")]
     pub format: String,
+}
+
+/// `fragscan decode`.
+#[derive(Debug, ClapArgs)]
+#[command(after_help = DECODE_EXAMPLES)]
+pub struct DecodeArgs {
+    /// Files of datagrams (`-` is standard input): pcapng and pcap, as `fragscan scan --raw`, tcpdump and Wireshark write
+    /// them, or hex with one datagram a line, `#` comments, and `> ` or `< ` before what was asked or answered; also packed
+    /// as .gz or .zst
+    #[arg(value_name = "FILE", required = true)]
+    pub files: Vec<PathBuf>,
+
+    /// table or markdown take each datagram apart; ndjson and csv give the one row a server that a scan would have written
+    #[arg(short, long, value_name = "FORMAT", default_value = "table")]
+    pub format: String,
+
+    /// Protocol of all datagrams [default: recognised, for each server]
+    #[arg(long, value_name = "NAME")]
+    pub protocol: Option<String>,
+
+    /// What was asked: info, players, rules, ping, several as in info,players, or all [default: what any server answered]
+    #[arg(long, value_name = "QUERIES")]
+    pub queries: Option<String>,
+
+    /// Write only these columns, in this order, as in address,name,players [default: all]
+    #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
+    pub fields: Vec<String>,
 }
 
 /// `fragscan farm`.
@@ -380,6 +413,14 @@ Examples:
   fragscan fields                                   what the columns mean
 
 Exit codes: 0 done, 2 usage, 3 stopped early, 4 output could not be written, 1 anything else";
+
+const DECODE_EXAMPLES: &str = "\
+Examples:
+  fragscan scan -i servers.txt --raw crawl.pcapng -o servers.csv
+  fragscan decode crawl.pcapng --format ndjson       the same rows once more, by this version of the parsers
+  echo 'ffffffff49 11 4d7900 ...' | fragscan decode -     every field of one datagram, with its place
+
+Exit code 2 if a file cannot be read, with line and column for hex.";
 
 const SCAN_EXAMPLES: &str = "\
 Examples:

@@ -3,6 +3,7 @@
 use std::io;
 use std::process::ExitCode;
 
+use crate::capture;
 use crate::net;
 use crate::output::OutputError;
 
@@ -20,6 +21,9 @@ pub enum Error {
         /// Why.
         source: io::Error,
     },
+    /// A file of datagrams cannot be read.
+    #[error("{0}")]
+    Capture(#[from] capture::Error),
     /// Rows, metadata or another output cannot be written.
     #[error("{0}")]
     Output(#[from] OutputError),
@@ -52,7 +56,7 @@ impl Error {
     #[must_use]
     pub fn exit_code(&self) -> ExitCode {
         match self {
-            Self::Usage(_) | Self::Input { .. } => ExitCode::from(USAGE),
+            Self::Usage(_) | Self::Input { .. } | Self::Capture(_) => ExitCode::from(USAGE),
             Self::Output(_) | Self::OutputLost { .. } => ExitCode::from(OUTPUT),
             Self::Net(_) | Self::Ledger(_) | Self::Bug(_) => ExitCode::FAILURE,
         }

@@ -16,7 +16,7 @@
 //!
 //! [`protocol`] and [`engine`] know no socket and no clock: datagrams and the time are passed in, so that whole scans
 //! run in tests in virtual time. [`net`] is the one module that touches sockets; the [`farm`] has simulated servers for
-//! tests, benchmarks and first tries. [`capture`] reads and writes datagrams in files.
+//! tests, benchmarks and first tries. [`capture`] reads and writes datagrams in files, and [`offline`] scans what is in them.
 
 pub mod capture;
 pub mod cli;
@@ -27,6 +27,7 @@ pub mod error;
 pub mod farm;
 pub mod ledger;
 pub mod net;
+pub mod offline;
 pub mod output;
 pub mod protocol;
 pub mod record;

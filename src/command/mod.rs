@@ -8,13 +8,13 @@ use crate::cli::{Args, Command};
 use crate::error::Error;
 use crate::output::OutputError;
 
+mod decode;
 mod farm;
 mod fields;
 mod manual;
 mod progress;
 mod protocols;
 mod query;
-
 mod scan;
 mod session;
 mod summary;
@@ -40,6 +40,7 @@ pub fn run(args: Args) -> Result<ExitCode, Error> {
     match args.command {
         Command::Scan(args) => scan::run(args),
         Command::Query(args) => query::run(args),
+        Command::Decode(args) => decode::run(args),
         Command::Farm(args) => farm::run(args),
         Command::Fields(args) => fields::run(&args),
         Command::Protocols => protocols::run(),

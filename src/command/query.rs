@@ -30,7 +30,7 @@ pub(super) fn run(args: QueryArgs) -> Result<ExitCode, Error> {
     };
     let sinks = vec![Sink::new(writer, Destination::stdout())];
     let (outcome, report) =
-        session::run(prepared, Filter::default(), sinks, epoch, &Local::default(), &mut Progress::quiet(instant))?;
+        session::run(prepared, Filter::default(), sinks, None, epoch, &Local::default(), &mut Progress::quiet(instant))?;
     if let Some(error) = report.error {
         return Err(error.into());
     }

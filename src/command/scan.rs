@@ -22,10 +22,10 @@ use crate::farm::FarmSettings;
 use crate::farm::serve::{self, Serving};
 use crate::ledger::{Input, Ledger};
 use crate::net::driver::{Outcome, Stop, read_clocks};
-use crate::output::metadata::{self, Metadata, OutputDigest, SettingsInForce, rfc3339};
+use crate::output::metadata::{self, Metadata, OutputDigest, RawDigest, SettingsInForce, rfc3339};
 use crate::output::table::Look;
 use crate::output::writer::Report;
-use crate::output::{Destination, Epoch, OutputError, Sink, partial};
+use crate::output::{Destination, Epoch, OutputError, Raw, Sink, partial};
 use crate::record::Status;
 use crate::target::{Order, Reason, Tally};
 
@@ -40,6 +40,7 @@ pub(super) fn run(args: ScanArgs) -> Result<ExitCode, Error> {
         return list(config.prepare(farm.as_ref().map(Serving::farm), |line| say(line))?);
     }
     let sinks = config.outputs.iter().map(|output| open(output, &config)).collect::<Result<Vec<_>, _>>()?;
+    let raw = config.raw.as_deref().map(Destination::named).transpose()?;
     let about = About::new(&config, epoch)?;
     let filter = mem::take(&mut config.filter);
     let (shown, verbose) = (progress(&config), config.messages.verbose);
@@ -56,7 +57,7 @@ pub(super) fn run(args: ScanArgs) -> Result<ExitCode, Error> {
     if unaskable > 0 {
         say(&config::why_unaskable(unaskable));
     }
-    let (outcome, report) = session::run(prepared, filter, sinks, epoch, &local, &mut progress)?;
+    let (outcome, report) = session::run(prepared, filter, sinks, raw, epoch, &local, &mut progress)?;
     drop(progress);
     drop(farm);
     about.finish(tally(), in_force, outcome, report)
@@ -106,10 +107,12 @@ impl About {
         // An earlier output must not be replaced by an empty one because nobody wrote the list.
         if ledger.targets.scheduled == 0 && complete {
             report.sinks.iter_mut().for_each(Sink::discard);
+            report.raw.iter_mut().for_each(Raw::discard);
             return Err(Error::usage(config::why_nothing(&tally)));
         }
         if complete {
             report.sinks.iter_mut().try_for_each(Sink::commit)?;
+            report.raw.iter_mut().try_for_each(Raw::commit)?;
         }
         let metadata = Metadata {
             program: metadata::PROGRAM,
@@ -125,6 +128,7 @@ impl About {
             settings,
             sockets: outcome.granted,
             outputs: report.sinks.iter().map(digest).collect(),
+            raw: report.raw.as_ref().map(raw_digest),
             ledger,
             rtt_ms: report.latency,
         };
@@ -244,6 +248,11 @@ fn look(colour: Colour, to_stdout: bool) -> Look {
 fn digest(sink: &Sink) -> OutputDigest {
     let destination = sink.destination();
     OutputDigest { name: destination.place(), rows: sink.written(), sha256: destination.sha256() }
+}
+
+fn raw_digest(raw: &Raw) -> RawDigest {
+    let destination = raw.destination();
+    RawDigest { name: destination.place(), datagrams: raw.written(), sha256: destination.sha256() }
 }
 
 fn describe_stop(early: Option<Stop>, closed: bool, failed: bool) -> String {

@@ -13,13 +13,14 @@ use crate::net::batch::Portable;
 use crate::net::driver::{Driver, Handover, Outcome};
 use crate::net::socket::Local;
 use crate::output::writer::{self, Report};
-use crate::output::{Assembler, Epoch, Filter, Sink};
+use crate::output::{Assembler, Destination, Epoch, Filter, Raw, Sink};
 
 /// Runs until every target has ended and its row is written.
 pub(super) fn run(
     prepared: Prepared,
     filter: Filter,
     sinks: Vec<Sink>,
+    raw: Option<Destination>,
     epoch: Epoch,
     local: &Local,
     progress: &mut Progress,
@@ -31,7 +32,8 @@ pub(super) fn run(
     let driver = Driver::new(engine, families, local, Box::new(Portable::new()), Handover { batches, returned })?;
     let halt = driver.halt();
     let assembler = Assembler { plans, origins, settings, epoch };
-    let writer = writer::spawn(assembler, filter, sinks, to_write, to_return, move || halt.stop());
+    let raw = raw.map(|destination| Raw::new(destination, driver.local_addresses()));
+    let writer = writer::spawn(assembler, filter, sinks, raw, to_write, to_return, move || halt.stop());
     // A file that grows past its limit is an error of the write then, and not the end of the process.
     let _ = signal_hook::flag::register(SIGXFSZ, Arc::default());
     // The driver closes the channel when it returns, whether well or not, and the writer ends when that is empty.

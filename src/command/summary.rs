@@ -12,7 +12,7 @@ pub(super) struct Summary<'a, I, S>(pub &'a Metadata<I, S>);
 
 impl<I: Serialize, S: Serialize> fmt::Display for Summary<'_, I, S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Metadata { ledger, seconds, rtt_ms, outputs, stop, seed, .. } = self.0;
+        let Metadata { ledger, seconds, rtt_ms, outputs, raw, stop, seed, .. } = self.0;
         let scheduled = ledger.targets.scheduled;
         let speed = scheduled as f64 / seconds.max(1e-6);
         write!(f, "asked {} in {seconds:.2} s ({speed:.0}/s)", count(scheduled, "target"))?;
@@ -31,6 +31,9 @@ impl<I: Serialize, S: Serialize> fmt::Display for Summary<'_, I, S> {
         }
         for output in outputs {
             write!(f, "\n{} in {}", count(output.rows, "row"), output.name)?;
+        }
+        if let Some(raw) = raw {
+            write!(f, "\n{} in {}", count(raw.datagrams, "datagram"), raw.name)?;
         }
         if stop != "done" {
             write!(f, "\nstopped early: {stop}")?;

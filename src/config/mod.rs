@@ -1,5 +1,6 @@
 //! From what was typed to what is meant: arguments become settings that need no further checks.
 
+mod decode;
 mod farm;
 mod input;
 mod later;
@@ -8,6 +9,7 @@ mod query;
 mod scan;
 mod value;
 
+pub use decode::{DecodeConfig, Form, decode};
 pub use farm::{FarmConfig, farm};
 pub use input::{InputDigest, more_lines};
 pub use output::Output;

@@ -59,7 +59,7 @@ fn format_of(path: &Path, typed: Option<Format>) -> Result<Format, Error> {
 pub(super) fn refuse_collisions<'a>(
     read: impl Iterator<Item = &'a Path>,
     outputs: &[Output],
-    metadata: Option<&Path>,
+    others: [(&str, Option<&Path>); 2],
 ) -> Result<(), Error> {
     let mut seen: Vec<PathBuf> = read.filter(|path| *path != Path::new("-")).map(identity).collect();
     let mut add = |flag: &str, path: &Path| {
@@ -87,7 +87,16 @@ pub(super) fn refuse_collisions<'a>(
             None => add("--output", Path::new("-"))?,
         }
     }
-    metadata.filter(|path| !path.starts_with("/dev")).map_or(Ok(()), |path| add("--metadata", path))
+    for (flag, path) in others {
+        match path {
+            Some(path) if !path.starts_with("/dev") => {
+                add(flag, path)?;
+                add(flag, &partial(path))?;
+            }
+            _ => {}
+        }
+    }
+    Ok(())
 }
 
 /// The file that `path` names, however it is spelled.
@@ -127,7 +136,8 @@ mod tests {
     fn no_file_is_written_twice_however_it_is_spelled() {
         let refused = |names: &[&str], metadata: Option<&str>| {
             let lists = [Path::new("list.csv")].into_iter();
-            refuse_collisions(lists, &outputs(&paths(names), Some("csv")).unwrap(), metadata.map(Path::new)).is_err()
+            let others = [("--metadata", metadata.map(Path::new)), ("--raw", Some(Path::new("raw.pcapng")))];
+            refuse_collisions(lists, &outputs(&paths(names), Some("csv")).unwrap(), others).is_err()
         };
         assert!(refused(&["list.csv"], None), "an input");
         assert!(refused(&["a.csv.partial", "a.csv"], None));
@@ -137,5 +147,6 @@ mod tests {
         assert!(refused(&["-", "-"], None));
         assert!(refused(&["a.csv"], Some("a.csv")));
         assert!(refused(&["a.csv"], Some("a.csv.meta.json")));
+        assert!(refused(&["a.csv"], Some("raw.pcapng")));
     }
 }

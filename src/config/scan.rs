@@ -34,6 +34,8 @@ pub struct ScanConfig {
     pub colour: Colour,
     /// Rows that are written.
     pub filter: Filter,
+    /// Where datagrams go as they came.
+    pub raw: Option<PathBuf>,
     /// Where metadata goes, besides the files next to the outputs.
     pub metadata: Option<PathBuf>,
     /// Targets are printed and not asked.
@@ -120,6 +122,7 @@ struct Limits {
     retries: u32,
     window: usize,
     queries: QuerySet,
+    keep_datagrams: bool,
 }
 
 /// Reads the arguments of `fragscan scan` and all of its input; `random` is the seed if none was typed.
@@ -132,8 +135,9 @@ pub fn scan(args: ScanArgs, random: u64) -> Result<ScanConfig, Error> {
     };
     let local = local(&args)?;
     let outputs = outputs(&args.output, args.format.as_deref())?;
+    let formats: Vec<Format> = outputs.iter().map(|output| output.format).collect();
     let read = args.input.iter().chain(&args.exclude_file).map(PathBuf::as_path);
-    refuse_collisions(read, &outputs, args.metadata.as_deref())?;
+    refuse_collisions(read, &outputs, [("--metadata", args.metadata.as_deref()), ("--raw", args.raw.as_deref())])?;
     let (mut inputs, stdin) = inputs(&args)?;
     if args.strict && inputs.bad_lines > 0 {
         let first = inputs.complaints.first().map_or("", String::as_str);
@@ -143,10 +147,11 @@ pub fn scan(args: ScanArgs, random: u64) -> Result<ScanConfig, Error> {
     }
     Ok(ScanConfig {
         farm: inputs.farm,
-        selection: selection(&args.fields, &outputs)?,
+        selection: selection(&args.fields, &formats)?,
         outputs,
         colour: value::parse("--color", &args.color)?,
         filter: filter("--where", &args.condition)?,
+        raw: args.raw,
         metadata: args.metadata,
         dry_run: args.dry_run,
         messages: Messages { quiet: args.quiet, progress: args.progress, verbose: args.verbose },
@@ -237,6 +242,7 @@ impl Limits {
             rate: Rate { packets, bits: self.bandwidth.and_then(Limit::per_second) },
             host_gap: host_rate.map_or(Duration::ZERO, |rate| Duration::from_secs(1).div_f64(rate)),
             queries: self.queries,
+            keep_datagrams: self.keep_datagrams,
             key: AddressHasher::new(seed),
         };
         // Whoever asks for more tries means to have them, and one query that stays unanswered must not use up the time of
@@ -258,6 +264,7 @@ fn limits(args: &ScanArgs) -> Result<Limits, Error> {
         retries: args.retries,
         window: args.window,
         queries: queries(&args.queries)?,
+        keep_datagrams: args.raw.is_some(),
     };
     if limits.timeout.is_zero() || limits.budget.is_some_and(|budget| budget.is_zero()) {
         return Err(Error::usage("--timeout and --target-timeout: write more than nothing, as in 1s"));
@@ -330,7 +337,7 @@ fn inputs(args: &ScanArgs) -> Result<(Inputs, Option<u32>), Error> {
     Ok((inputs, stdin))
 }
 
-fn selection(names: &[String], outputs: &[Output]) -> Result<Option<Selection>, Error> {
+pub(super) fn selection(names: &[String], formats: &[Format]) -> Result<Option<Selection>, Error> {
     if names.is_empty() {
         return Ok(None);
     }
@@ -349,7 +356,7 @@ fn selection(names: &[String], outputs: &[Output]) -> Result<Option<Selection>, 
         }
     }
     if let Some(list) = selection.lists.first()
-        && outputs.iter().all(|output| output.format != Format::Ndjson)
+        && formats.iter().all(|format| *format != Format::Ndjson)
     {
         return Err(Error::usage(format!("--fields: {} is a list: only NDJSON has a place for it", list.as_str())));
     }
@@ -357,7 +364,7 @@ fn selection(names: &[String], outputs: &[Output]) -> Result<Option<Selection>, 
 }
 
 /// Reads a list of queries.
-fn queries(text: &str) -> Result<QuerySet, Error> {
+pub(super) fn queries(text: &str) -> Result<QuerySet, Error> {
     if text.trim() == "all" {
         return Ok(QuerySet::ALL);
     }

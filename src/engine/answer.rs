@@ -37,7 +37,12 @@ impl Engine {
             return Some(oddity);
         };
         let asked = self.asking(slot);
-        match self.ask_protocol(slot, data) {
+        let step = self.ask_protocol(slot, data);
+        if self.settings.keep_datagrams && !matches!(step, Ok(Step::Ignore(_))) {
+            self.batch.push_received(from, received, data);
+            self.batch_has_grown(now);
+        }
+        match step {
             Err(error) => {
                 self.count_undecodable(slot, Status::Malformed);
                 return Some(Oddity::Undecodable(error));

@@ -153,10 +153,7 @@ impl Engine {
     /// Puts a target that has ended into the batch for the writer.
     pub(super) fn hand_over(&mut self, finished: Finished, answers: &[u8], now: Instant) {
         self.batch.push(finished, answers);
-        self.batch_began.get_or_insert(now);
-        if self.batch.is_full() {
-            self.close_batch();
-        }
+        self.batch_has_grown(now);
         self.targets.finished += 1;
     }
 

@@ -47,11 +47,23 @@ pub struct Finished {
     pub(super) answers: Range<usize>,
 }
 
-/// Finished targets with their answers' bytes.
+/// Finished targets with their answers' bytes, and what was received in the meantime, if that is wanted.
 #[derive(Debug, Default)]
 pub struct Batch {
     finished: Vec<Finished>,
     bytes: Vec<u8>,
+    received: Vec<(SocketAddr, Instant, Range<usize>)>,
+}
+
+/// A datagram of a server that was asked, as it came.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Received<'a> {
+    /// The server.
+    pub from: SocketAddr,
+    /// When it came.
+    pub at: Instant,
+    /// Its bytes.
+    pub data: &'a [u8],
 }
 
 impl Batch {
@@ -71,6 +83,15 @@ impl Batch {
         }
     }
 
+    /// The datagrams, in the order in which they came.
+    pub fn received(&self) -> impl Iterator<Item = Received<'_>> {
+        self.received.iter().map(|(from, at, place)| Received {
+            from: *from,
+            at: *at,
+            data: self.bytes.get(place.clone()).unwrap_or_default(),
+        })
+    }
+
     /// Targets in the batch.
     #[must_use]
     pub fn len(&self) -> usize {
@@ -80,7 +101,7 @@ impl Batch {
     /// True when there is none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.finished.is_empty()
+        self.finished.is_empty() && self.received.is_empty()
     }
 
     /// True when the batch is worth handing over.
@@ -96,9 +117,17 @@ impl Batch {
         self.finished.push(finished);
     }
 
+    /// Adds a datagram.
+    pub(super) fn push_received(&mut self, from: SocketAddr, at: Instant, data: &[u8]) {
+        let start = self.bytes.len();
+        self.bytes.extend_from_slice(data);
+        self.received.push((from, at, start..self.bytes.len()));
+    }
+
     /// Makes it empty; capacity stays, within reason.
     pub(super) fn clear(&mut self) {
         self.finished.clear();
+        self.received.clear();
         self.bytes.clear();
         self.bytes.shrink_to(KEPT_CAPACITY);
     }

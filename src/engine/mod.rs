@@ -38,7 +38,7 @@ pub(crate) mod testing;
 mod tests;
 
 pub use answer::Oddity;
-pub use finished::{Batch, Finished};
+pub use finished::{Batch, Finished, Received};
 pub use flight::Reasons;
 pub use limiter::Rate;
 pub use settings::{Leg, Plan, Settings};
@@ -366,6 +366,13 @@ impl Engine {
 
     fn may_start(&self) -> bool {
         !self.hold_new && self.stopping.is_none()
+    }
+
+    fn batch_has_grown(&mut self, now: Instant) {
+        self.batch_began.get_or_insert(now);
+        if self.batch.is_full() {
+            self.close_batch();
+        }
     }
 
     fn close_batch(&mut self) {

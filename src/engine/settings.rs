@@ -24,6 +24,8 @@ pub struct Settings {
     pub host_gap: Duration,
     /// Queries to ask.
     pub queries: QuerySet,
+    /// Whether the datagrams of servers go to the writer as they came, beside the answers.
+    pub keep_datagrams: bool,
     /// Key of everything that depends on addresses.
     pub key: AddressHasher,
 }

@@ -33,6 +33,7 @@ pub(crate) fn settings() -> Settings {
         rate: Rate::default(),
         host_gap: Duration::ZERO,
         queries: QuerySet::of(Query::Info),
+        keep_datagrams: false,
         key: AddressHasher::new(9),
     }
 }

@@ -146,6 +146,15 @@ impl Driver {
         })
     }
 
+    /// Addresses of the IPv4 and of the IPv6 socket; unspecified ones where there is none or it is bound to none.
+    #[must_use]
+    pub fn local_addresses(&self) -> [SocketAddr; 2] {
+        let unspecified = [SocketAddr::from(([0; 4], 0)), SocketAddr::from(([0_u16; 8], 0))];
+        let of = |lane: &Option<Lane>| lane.as_ref().and_then(|lane| lane.socket.local_addr().ok());
+        let [ipv4, ipv6] = [of(&self.ipv4), of(&self.ipv6)];
+        [ipv4.unwrap_or(unspecified[0]), ipv6.unwrap_or(unspecified[1])]
+    }
+
     /// A handle that stops the run from another thread.
     #[must_use]
     pub fn halt(&self) -> Halt {

@@ -41,6 +41,8 @@ pub struct Metadata<I, S> {
     pub sockets: S,
     /// Where the rows are.
     pub outputs: Vec<OutputDigest>,
+    /// Where the datagrams are, if they were kept.
+    pub raw: Option<RawDigest>,
     /// Where every target and datagram went.
     pub ledger: Ledger,
     /// Round-trip times in milliseconds.
@@ -72,12 +74,23 @@ pub struct OutputDigest {
     pub sha256: String,
 }
 
+/// The file of datagrams.
+#[derive(Debug, Serialize)]
+pub struct RawDigest {
+    /// Its name.
+    pub name: String,
+    /// Datagrams in it.
+    pub datagrams: u64,
+    /// SHA-256 of its bytes, in hex.
+    pub sha256: String,
+}
+
 impl SettingsInForce {
     /// What `settings` say, with the name of the I/O path.
     #[must_use]
     pub fn new(settings: &Settings, io: &'static str) -> Self {
         let ms = |time: Duration| time.as_secs_f64() * 1e3;
-        let asked = Query::ALL.into_iter().filter(|query| settings.queries.contains(*query));
+        let asked = settings.queries.iter();
         Self {
             rate: settings.rate.packets,
             bandwidth: settings.rate.bits,

@@ -10,7 +10,7 @@ use std::time::Duration;
 use crossbeam_channel::{Receiver, Sender, select, tick};
 
 use super::sink::State;
-use super::{Assembler, Filter, OutputError, Sink};
+use super::{Assembler, Filter, OutputError, Raw, Sink};
 use crate::engine::Batch;
 use crate::ledger::{Latency, Rows};
 use crate::record::ServerRecord;
@@ -23,18 +23,22 @@ pub struct Report {
     pub latency: Latency,
     /// The outputs, for [`Sink::commit`].
     pub sinks: Vec<Sink>,
+    /// The file of datagrams, if there is one.
+    pub raw: Option<Raw>,
     /// The output that failed.
     pub error: Option<OutputError>,
     /// Every output's reader has closed its end.
     pub closed: bool,
 }
 
-/// Starts the thread: rows for which `filter` holds go to `sinks`. It ends when the channel of `batches` is closed; `failed` is called once when an output fails.
+/// Starts the thread: rows for which `filter` holds go to `sinks`, and datagrams to `raw`. It ends when the channel of
+/// `batches` is closed; `failed` is called once when an output fails.
 #[must_use]
 pub fn spawn(
     assembler: Assembler,
     filter: Filter,
     sinks: Vec<Sink>,
+    raw: Option<Raw>,
     batches: Receiver<Batch>,
     returned: Sender<Batch>,
     failed: impl FnOnce() + Send + 'static,
@@ -45,7 +49,7 @@ pub fn spawn(
         failed: Some(Box::new(failed)),
         record: ServerRecord::new(),
         made: 0,
-        report: Report { rows: Rows::default(), latency: Latency::new(), sinks, error: None, closed: false },
+        report: Report { rows: Rows::default(), latency: Latency::new(), sinks, raw, error: None, closed: false },
     };
     thread::spawn(move || {
         let flush = tick(FLUSH_EVERY);
@@ -59,7 +63,7 @@ pub fn spawn(
                     }
                     Err(_) => return writer.finish(),
                 },
-                recv(flush) -> _ => writer.each_sink(Sink::flush),
+                recv(flush) -> _ => writer.flush(),
             }
         }
     })
@@ -77,6 +81,8 @@ struct Writer {
 
 impl Writer {
     fn write(&mut self, batch: &Batch) {
+        let epoch = self.assembler.epoch;
+        self.raw(|raw| raw.take(batch, &epoch));
         let mut answers = Vec::new();
         let mut record = std::mem::take(&mut self.record);
         for finished in batch.iter() {
@@ -107,6 +113,23 @@ impl Writer {
             }
         }
         self.report.closed = self.report.sinks.iter().all(|sink| sink.state() == State::Closed);
+        self.end_if_there_is_no_use();
+    }
+
+    /// Does `act` on the file of datagrams.
+    fn raw(&mut self, act: impl FnOnce(&mut Raw) -> Result<(), OutputError>) {
+        if let Some(Err(error)) = self.report.raw.as_mut().map(act) {
+            self.report.error.get_or_insert(error);
+            self.end_if_there_is_no_use();
+        }
+    }
+
+    fn flush(&mut self) {
+        self.raw(Raw::flush);
+        self.each_sink(Sink::flush);
+    }
+
+    fn end_if_there_is_no_use(&mut self) {
         if (self.report.error.is_some() || self.report.closed)
             && let Some(failed) = self.failed.take()
         {
@@ -115,7 +138,7 @@ impl Writer {
     }
 
     fn finish(mut self) -> Report {
-        self.each_sink(Sink::flush);
+        self.flush();
         let report = &mut self.report;
         // A row counts as written when it is in every output whose reader wanted all of them.
         let wanted = report.sinks.iter().filter(|sink| report.closed || sink.state() != State::Closed);

@@ -8,7 +8,7 @@
 //! the conformance tests derive from the registry.
 
 use std::fmt;
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
 use crate::record::{Query, QuerySet, ServerRecord, Status};
@@ -131,6 +131,15 @@ pub struct Ask<'a> {
     pub parameters: &'a str,
     /// The run's key for nonces.
     pub key: AddressHasher,
+}
+
+impl Ask<'static> {
+    /// What is asked of a server whose answers come from a file: everything.
+    #[must_use]
+    pub const fn offline() -> Self {
+        let address = SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0);
+        Self { queries: QuerySet::ALL, address, parameters: "", key: AddressHasher::new(0) }
+    }
 }
 
 impl Ask<'_> {

@@ -6,7 +6,7 @@ use crate::rng::mix;
 
 /// One simulated server. It is only numbers, so that a farm of millions needs no memory: everything else (name, map,
 /// counts) follows from `seed`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Persona {
     /// Decides all that is not said below.
     pub seed: u64,

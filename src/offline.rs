@@ -1,0 +1,265 @@
+//! Recorded datagrams to the records that a scan would have written: the same engine asks, in virtual time, and the file
+//! answers.
+//!
+//! A recorded server is asked like a real one and answers with its recorded datagrams ([`Protocol::replay`]), so that
+//! every rule about what a datagram means is in one place. Only two things are decided here: which datagrams of a capture
+//! are questions, and which protocol a server speaks.
+//!
+//! [`Protocol::replay`]: crate::protocol::Protocol::replay
+
+use std::collections::HashMap;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+use std::task::Poll;
+use std::time::{Duration, Instant};
+
+use crate::capture::{Datagram, Direction};
+use crate::engine::{Batch, Engine, Plan, Rate, Settings};
+use crate::output::{Assembler, Epoch};
+use crate::protocol::{self, AnyProtocol, AnySession, Ask, Found, Manner, Persona, Replies, Step};
+use crate::record::{Query, QuerySet, QueryStatus, ServerRecord};
+use crate::target::{Origins, Source, Target};
+
+/// What a server once was asked and sent.
+#[derive(Debug, Default, Clone)]
+pub struct Recording {
+    /// Its address, if the file says so.
+    pub address: Option<SocketAddr>,
+    /// What it was asked.
+    pub requests: Vec<Vec<u8>>,
+    /// When it was asked first, in µs since 1970, if the file says so.
+    pub asked_at_us: Option<i64>,
+    /// What it sent, in order of arrival.
+    pub replies: Vec<Vec<u8>>,
+}
+
+/// Sorts the datagrams of a file by server, in the order in which they appear. Without addresses it is one server.
+#[derive(Debug, Default)]
+pub struct Sorter {
+    recordings: Vec<Recording>,
+    places: HashMap<Option<SocketAddr>, usize>,
+}
+
+impl Sorter {
+    /// Adds the next datagram.
+    pub fn push(&mut self, datagram: Datagram) {
+        let Datagram { from, to, at_us, data, .. } = datagram;
+        let is_request = is_request(datagram.direction, &data);
+        let server = if is_request { to } else { from };
+        let place = *self.places.entry(server).or_insert_with(|| {
+            self.recordings.push(Recording { address: server, ..Recording::default() });
+            self.recordings.len() - 1
+        });
+        let recording = &mut self.recordings[place];
+        if is_request {
+            recording.asked_at_us = recording.asked_at_us.or(at_us);
+            recording.requests.push(data);
+        } else {
+            recording.replies.push(data);
+        }
+    }
+
+    /// What has no address from here on was sent by another server.
+    pub fn next_file(&mut self) {
+        self.places.remove(&None);
+    }
+
+    /// What was recorded of each server.
+    #[must_use]
+    pub fn finish(self) -> Vec<Recording> {
+        self.recordings
+    }
+}
+
+/// Makes a record of each of `recordings`, in their order, and shows it to `row`. If no protocol is given each server
+/// speaks the one that it seems to; if no queries are given those were asked that any server answered. Virtual time
+/// begins at `now`.
+pub fn records(
+    recordings: &[Recording],
+    protocol: Option<AnyProtocol>,
+    queries: Option<QuerySet>,
+    now: Instant,
+    mut row: impl FnMut(&ServerRecord),
+) {
+    let replay = Replay::new(recordings, protocol);
+    let batches = replay.run(queries.unwrap_or(QuerySet::ALL), now);
+    let assembler = |queries| Assembler {
+        plans: Arc::clone(&replay.plans),
+        origins: Origins::default(),
+        settings: settings(queries),
+        epoch: Epoch { instant: now, unix_us: 0 },
+    };
+    let queries = queries.unwrap_or_else(|| answered(&batches, &assembler(QuerySet::ALL)));
+    let assembler = assembler(queries);
+    let mut ended: Vec<_> = batches.iter().flat_map(|batch| batch.iter().map(move |finished| (batch, finished))).collect();
+    ended.sort_by_key(|(_, finished)| index_of(finished.address));
+    let mut record = ServerRecord::new();
+    let mut answers = Vec::new();
+    for (recording, (batch, finished)) in recordings.iter().zip(ended) {
+        assembler.assemble(batch, finished, &mut answers, &mut record);
+        record.address = recording.address.unwrap_or(Ask::offline().address);
+        record.sent_at_us = recording.asked_at_us;
+        record.sent = recording.requests.len() as u32;
+        record.attempts = u32::from(record.sent > 0);
+        // Virtual time is nobody's round-trip time.
+        record.rtt_us = None;
+        record.ping_us = None;
+        row(&record);
+    }
+}
+
+/// The protocol that a server speaks, as far as what was recorded tells: the first one that most datagrams belong to.
+#[must_use]
+pub fn recognise(recording: &Recording) -> AnyProtocol {
+    let score = |protocol: &AnyProtocol| {
+        let asks = recording.requests.iter().filter(|request| is_request_of(*protocol, request)).count();
+        let answers = recording.replies.iter().filter(|reply| belongs_to(*protocol, reply)).count();
+        asks + answers
+    };
+    let mut best: Option<(usize, AnyProtocol)> = None;
+    for protocol in protocol::all() {
+        let score = score(&protocol);
+        if best.as_ref().is_none_or(|(most, _)| score > *most) {
+            best = Some((score, protocol));
+        }
+    }
+    best.map(|(_, protocol)| protocol).expect("there is a protocol")
+}
+
+/// True if `reply` can be a message of `protocol`, or a piece of one.
+fn belongs_to(protocol: AnyProtocol, reply: &[u8]) -> bool {
+    let step = protocol.receive(&mut AnySession::default(), &Ask::offline(), reply, &mut Found::default());
+    matches!(step, Ok(Step::Answer(_) | Step::Move(_) | Step::Part))
+}
+
+/// True if `data` is a question, as far as its direction or its bytes tell.
+#[must_use]
+pub fn is_request(direction: Direction, data: &[u8]) -> bool {
+    match direction {
+        Direction::Request => true,
+        Direction::Reply => false,
+        Direction::Unknown => protocol::all().any(|protocol| is_request_of(protocol, data)),
+    }
+}
+
+/// True if a server would answer `data`; one that answers nonsense answers every request.
+fn is_request_of(protocol: AnyProtocol, data: &[u8]) -> bool {
+    let mut replies = Replies::default();
+    protocol.serve(&Persona { manner: Manner::Malformed, ..Persona::default() }, data, &mut replies);
+    !replies.is_empty()
+}
+
+/// The queries that any server answered; info, if none did.
+fn answered(batches: &[Batch], assembler: &Assembler) -> QuerySet {
+    let mut record = ServerRecord::new();
+    let mut answers = Vec::new();
+    let mut all = QuerySet::NONE;
+    for batch in batches {
+        for finished in batch.iter() {
+            assembler.assemble(batch, finished, &mut answers, &mut record);
+            let ok = QuerySet::ALL.iter().filter(|query| record.query(*query) == QueryStatus::Ok);
+            all = ok.fold(all, QuerySet::with);
+        }
+        answers.clear();
+    }
+    if all.is_empty() { QuerySet::of(Query::Info) } else { all }
+}
+
+/// Recorded servers, each at an address of its own that stands in for its real one: files name one twice, or none.
+struct Replay<'a> {
+    recordings: &'a [Recording],
+    protocols: Vec<AnyProtocol>,
+    plans: Arc<[Plan]>,
+}
+
+impl<'a> Replay<'a> {
+    fn new(recordings: &'a [Recording], protocol: Option<AnyProtocol>) -> Self {
+        let protocols = recordings.iter().map(|recording| protocol.unwrap_or_else(|| recognise(recording)));
+        Self { recordings, protocols: protocols.collect(), plans: protocol::all().map(Plan::of).collect() }
+    }
+
+    /// Scans them all.
+    fn run(&self, queries: QuerySet, mut now: Instant) -> Vec<Batch> {
+        let mut engine = Engine::new(settings(queries), Arc::clone(&self.plans), Box::new(self.targets()), now);
+        let mut batches = Vec::new();
+        let mut request = Vec::new();
+        // Bounded like any scan: each target ends within its budget, and time goes on in each turn without datagrams.
+        loop {
+            engine.handle_timeout(now);
+            while let Some(transmit) = engine.poll_transmit(now, &mut request) {
+                self.answer(transmit.to, &request, |reply| {
+                    let _ = engine.handle_datagram(now, now, transmit.to, reply);
+                });
+                request.clear();
+            }
+            batches.extend(std::iter::from_fn(|| engine.poll_finished(now)));
+            if engine.is_done() {
+                return batches;
+            }
+            now = engine.poll_timeout(now).expect("a scan that is not done waits for something").max(now);
+        }
+    }
+
+    fn answer(&self, to: SocketAddr, request: &[u8], mut send: impl FnMut(&[u8])) {
+        let index = index_of(to);
+        let recorded: Vec<&[u8]> = self.recordings[index].replies.iter().map(Vec::as_slice).collect();
+        let mut replies = Replies::default();
+        self.protocols[index].replay(request, &recorded, &mut replies);
+        replies.iter().for_each(&mut send);
+    }
+
+    fn targets(&self) -> Targets {
+        let plan_of = |wanted| self.plans.iter().position(|plan| plan.legs[0].protocol == wanted);
+        let targets: Vec<_> = self
+            .protocols
+            .iter()
+            .enumerate()
+            .map(|(index, protocol)| Target {
+                address: stand_in(index),
+                plan: plan_of(*protocol).expect("there is a plan for each protocol") as u16,
+                origin: 0,
+            })
+            .collect();
+        Targets(targets.into_iter())
+    }
+}
+
+struct Targets(std::vec::IntoIter<Target>);
+
+impl Source for Targets {
+    fn poll_target(&mut self) -> Poll<Option<Target>> {
+        Poll::Ready(self.0.next())
+    }
+
+    fn remaining(&self) -> Option<u64> {
+        Some(self.0.len() as u64)
+    }
+}
+
+/// Nothing is lost on the way, so nothing is asked twice.
+fn settings(queries: QuerySet) -> Settings {
+    Settings {
+        timeout: Duration::from_secs(1),
+        retries: 0,
+        budget: Duration::from_secs(60),
+        window: 1024,
+        rate: Rate::default(),
+        host_gap: Duration::ZERO,
+        queries,
+        keep_datagrams: false,
+        key: Ask::offline().key,
+    }
+}
+
+fn stand_in(index: usize) -> SocketAddr {
+    SocketAddr::new(IpAddr::V4(Ipv4Addr::from_bits(index as u32)), 1)
+}
+
+/// The inverse of [`stand_in`].
+fn index_of(address: SocketAddr) -> usize {
+    match address.ip() {
+        IpAddr::V4(ip) => ip.to_bits() as usize,
+        IpAddr::V6(_) => usize::MAX,
+    }
+}
+

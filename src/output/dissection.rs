@@ -1,0 +1,166 @@
+//! Datagrams taken apart for a person: a table of fields for each, with the place of whatever does not fit.
+
+use std::collections::HashMap;
+use std::fmt::Write;
+use std::net::SocketAddr;
+
+use comfy_table::presets::{ASCII_MARKDOWN, NOTHING};
+use comfy_table::{ContentArrangement, Table};
+
+use super::table::harmless;
+use crate::capture::Datagram;
+use crate::protocol::{AnyProtocol, AnySession, Ask, Dissection, Found, Join, Step};
+use crate::wire::DecodeError;
+
+/// How the tables look.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Style {
+    /// For a terminal.
+    Table,
+    /// Markdown.
+    Markdown,
+}
+
+/// Takes one datagram after the other apart, and puts pieces together.
+pub struct Dissector {
+    style: Style,
+    width: Option<u16>,
+    text: String,
+    number: usize,
+    /// Pieces of split replies that are not whole yet, by server.
+    pieces: HashMap<Option<SocketAddr>, (AnyProtocol, Vec<Vec<u8>>)>,
+}
+
+impl Dissector {
+    /// Tables in `style`, at most `width` columns wide.
+    #[must_use]
+    pub fn new(style: Style, width: Option<u16>) -> Self {
+        Self { style, width, text: String::new(), number: 0, pieces: HashMap::new() }
+    }
+
+    /// Takes `datagram` of a server that speaks `protocol` apart.
+    pub fn datagram(&mut self, datagram: &Datagram, is_request: bool, protocol: AnyProtocol) {
+        self.number += 1;
+        let mut heading = format!("datagram {}", self.number);
+        if let Some(line) = datagram.line {
+            let _ = write!(heading, ", line {line}");
+        }
+        if let (Some(from), Some(to)) = (datagram.from, datagram.to) {
+            let _ = write!(heading, ", {from} to {to}");
+        }
+        let _ = write!(heading, ", {}: {} ", bytes(datagram.data.len()), protocol.spec().name);
+        if is_request {
+            heading.push_str("request");
+            self.table(&heading, &datagram.data, &Dissection::default(), Ok(()));
+            return;
+        }
+        self.message(heading, &datagram.data, protocol);
+        let parts = &mut self.pieces.entry(datagram.from).or_insert_with(|| (protocol, Vec::new())).1;
+        if !is_piece(protocol, &datagram.data) {
+            return;
+        }
+        parts.push(datagram.data.clone());
+        let all: Vec<&[u8]> = parts.iter().map(Vec::as_slice).collect();
+        let mut whole = Vec::new();
+        match protocol.join(&mut AnySession::default(), &all, &mut whole) {
+            Join::More => {}
+            Join::Whole => {
+                let count = parts.len();
+                parts.clear();
+                let heading = format!("{count} pieces put together, {}: {} ", bytes(whole.len()), protocol.spec().name);
+                self.message(heading, &whole, protocol);
+            }
+            Join::Corrupt => {
+                parts.clear();
+                self.remark("all pieces are there, and they make no message: compression or checksum is wrong");
+            }
+        }
+    }
+
+    /// Says which pieces never became whole, and begins anew.
+    pub fn end_of_file(&mut self) {
+        let left: usize = self.pieces.drain().map(|(_, (_, parts))| parts.len()).sum();
+        if left > 0 {
+            self.remark(&format!("{left} pieces belong to replies that are not complete"));
+        }
+    }
+
+    /// What was written since the last call.
+    pub fn take(&mut self) -> String {
+        std::mem::take(&mut self.text)
+    }
+
+    fn message(&mut self, mut heading: String, data: &[u8], protocol: AnyProtocol) {
+        let mut dissection = Dissection::default();
+        let result = protocol.dissect(data, &mut dissection);
+        heading.push_str(if dissection.title.is_empty() { "unknown" } else { dissection.title });
+        self.table(&heading, data, &dissection, result);
+    }
+
+    fn table(&mut self, heading: &str, data: &[u8], dissection: &Dissection, result: Result<(), DecodeError>) {
+        let mark = if self.style == Style::Markdown { "### " } else { "" };
+        let _ = writeln!(self.text, "{mark}{heading}\n");
+        let mut table = Table::new();
+        table.load_preset(if self.style == Style::Markdown { ASCII_MARKDOWN } else { NOTHING });
+        table.set_header(["offset", "bytes", "field", "type", "value"]);
+        match (self.style, self.width) {
+            (Style::Table, Some(width)) => {
+                table.set_content_arrangement(ContentArrangement::Dynamic).set_width(width);
+            }
+            _ => {
+                table.set_content_arrangement(ContentArrangement::Disabled);
+            }
+        }
+        let mut read_to = 0;
+        let row = |table: &mut Table, at: usize, size: usize, field: &str, kind: &str, value: &str| {
+            let hex = hex_of(data.get(at..at + size).unwrap_or_default());
+            table.add_row([at.to_string(), hex, self.cell(field), kind.to_owned(), self.cell(value)]);
+        };
+        for field in &dissection.fields {
+            row(&mut table, field.at, field.size, &field.name, field.kind, &field.value);
+            read_to = read_to.max(field.at + field.size);
+        }
+        if read_to < data.len() {
+            let what = if dissection.fields.is_empty() { "everything" } else { "the rest" };
+            row(&mut table, read_to, data.len() - read_to, what, "", &bytes(data.len() - read_to));
+        }
+        let _ = writeln!(self.text, "{table}\n");
+        if let Err(error) = result {
+            self.remark(&format!("this does not fit: {error}"));
+        }
+    }
+
+    fn remark(&mut self, text: &str) {
+        let _ = writeln!(self.text, "{text}\n");
+    }
+
+    /// Text from a server as it may stand in a cell.
+    fn cell(&self, text: &str) -> String {
+        let text = harmless(text);
+        if self.style == Style::Markdown { text.replace('\\', "\\\\").replace('|', "\\|") } else { text }
+    }
+}
+
+fn is_piece(protocol: AnyProtocol, data: &[u8]) -> bool {
+    let step = protocol.receive(&mut AnySession::default(), &Ask::offline(), data, &mut Found::default());
+    step == Ok(Step::Part)
+}
+
+fn bytes(count: usize) -> String {
+    format!("{count} byte{}", if count == 1 { "" } else { "s" })
+}
+
+/// The first bytes of a field.
+fn hex_of(bytes: &[u8]) -> String {
+    let mut hex = bytes.iter().take(MOST_SHOWN).fold(String::new(), |mut hex, byte| {
+        let _ = write!(hex, "{byte:02x}");
+        hex
+    });
+    if bytes.len() > MOST_SHOWN {
+        hex.push('…');
+    }
+    hex
+}
+
+/// Bytes of a field that are shown in hex.
+const MOST_SHOWN: usize = 12;
