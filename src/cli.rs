@@ -287,6 +287,11 @@ pub struct FarmArgs {
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
 
+    /// Answer with what real servers sent: each file of datagrams in FOLDER (see `fragscan decode`) becomes a server, or as
+    /// many as it has addresses; see --list for where they are
+    #[arg(long, value_name = "FOLDER", conflicts_with_all = ["servers", "mix"])]
+    pub replay: Option<PathBuf>,
+
     /// Which servers there are, before the shares below: sound (Source servers that answer) or full (some of every kind)
     #[arg(long, value_name = "MIX", help_heading = "Servers")]
     pub mix: Option<String>,

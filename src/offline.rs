@@ -17,7 +17,7 @@ use crate::capture::{Datagram, Direction};
 use crate::engine::{Batch, Engine, Plan, Rate, Settings};
 use crate::output::{Assembler, Epoch};
 use crate::protocol::{self, AnyProtocol, AnySession, Ask, Found, Manner, Persona, Replies, Step};
-use crate::record::{Query, QuerySet, QueryStatus, ServerRecord};
+use crate::record::{Query, QuerySet, QueryStatus, ServerRecord, Status};
 use crate::target::{Origins, Source, Target};
 
 /// What a server once was asked and sent.
@@ -91,7 +91,8 @@ pub fn records(
     };
     let queries = queries.unwrap_or_else(|| answered(&batches, &assembler(QuerySet::ALL)));
     let assembler = assembler(queries);
-    let mut ended: Vec<_> = batches.iter().flat_map(|batch| batch.iter().map(move |finished| (batch, finished))).collect();
+    let mut ended: Vec<_> =
+        batches.iter().flat_map(|batch| batch.iter().map(move |finished| (batch, finished))).collect();
     ended.sort_by_key(|(_, finished)| index_of(finished.address));
     let mut record = ServerRecord::new();
     let mut answers = Vec::new();
@@ -149,7 +150,7 @@ fn is_request_of(protocol: AnyProtocol, data: &[u8]) -> bool {
     !replies.is_empty()
 }
 
-/// The queries that any server answered; info, if none did.
+/// The queries that any server answered, be it with pieces that make no whole; info, if none did.
 fn answered(batches: &[Batch], assembler: &Assembler) -> QuerySet {
     let mut record = ServerRecord::new();
     let mut answers = Vec::new();
@@ -157,8 +158,13 @@ fn answered(batches: &[Batch], assembler: &Assembler) -> QuerySet {
     for batch in batches {
         for finished in batch.iter() {
             assembler.assemble(batch, finished, &mut answers, &mut record);
-            let ok = QuerySet::ALL.iter().filter(|query| record.query(*query) == QueryStatus::Ok);
-            all = ok.fold(all, QuerySet::with);
+            let came = |query: &Query| {
+                matches!(
+                    record.query(*query),
+                    QueryStatus::Ok | QueryStatus::Failed(Status::SplitIncomplete | Status::SplitCorrupt)
+                )
+            };
+            all = QuerySet::ALL.iter().filter(came).fold(all, QuerySet::with);
         }
         answers.clear();
     }
@@ -241,7 +247,7 @@ fn settings(queries: QuerySet) -> Settings {
     Settings {
         timeout: Duration::from_secs(1),
         retries: 0,
-        budget: Duration::from_secs(60),
+        budget: Duration::from_mins(1),
         window: 1024,
         rate: Rate::default(),
         host_gap: Duration::ZERO,
@@ -262,4 +268,3 @@ fn index_of(address: SocketAddr) -> usize {
         IpAddr::V6(_) => usize::MAX,
     }
 }
-

@@ -13,8 +13,8 @@ use crate::error::Error;
 use crate::net::driver::read_clocks;
 use crate::offline::{self, Recording, Sorter};
 use crate::output::dissection::Dissector;
-use crate::output::table::Look;
 use crate::output::is_stdout;
+use crate::output::table::Look;
 use crate::protocol::AnyProtocol;
 
 /// Reads the files and prints what is asked for. Of a damaged file, what stands before the damage is shown.
@@ -84,7 +84,9 @@ fn read_file(path: &Path, datagrams: &mut Vec<Datagram>) -> Result<(), Error> {
 fn sort(files: impl Iterator<Item = Vec<Datagram>>) -> Vec<Recording> {
     let mut sorter = Sorter::default();
     for file in files {
-        file.into_iter().for_each(|datagram| sorter.push(datagram));
+        for datagram in file {
+            sorter.push(datagram);
+        }
         sorter.next_file();
     }
     sorter.finish()

@@ -1,53 +1,115 @@
-//! `fragscan farm`: simulated servers on loopback, until a signal.
+//! `fragscan farm`: simulated or recorded servers on loopback, until a signal.
 
+use std::fs;
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use signal_hook::iterator::Signals;
 
 use super::say;
+use crate::capture;
 use crate::cli::FarmArgs;
-use crate::config;
+use crate::config::{self, FarmConfig};
 use crate::error::Error;
-use crate::farm::{Farm, serve};
+use crate::farm::{Recorded, ReplayFarm, Servers, serve};
 use crate::net::driver::STOPPING;
 use crate::net::{self, sys};
+use crate::offline::{self, Sorter};
 use crate::output::{Destination, OutputError};
 
 /// Starts the servers, says where they are, and answers until Ctrl-C.
 pub(super) fn run(args: FarmArgs) -> Result<ExitCode, Error> {
     let config = config::farm(args)?;
     let stopping = STOPPING.into_iter().filter(|signal| !sys::is_ignored(*signal));
-    let mut signals = Signals::new(stopping).map_err(|source| net::Error::on("waiting for", "signals", source))?;
-    let serving = serve::start(config.settings, Some(config.port))?;
-    if let Some(path) = &config.list {
-        write_list(serving.farm(), path)?;
+    let signals = Signals::new(stopping).map_err(|source| net::Error::on("waiting for", "signals", source))?;
+    match &config.replay {
+        Some(folder) => replay(folder, &config, signals)?,
+        None => simulate(&config, signals)?,
     }
-    let (first, last) = (serving.farm().address(0), serving.farm().address(serving.farm().len() - 1));
-    say(&format_args!(
-        "{} simulated servers at {}-{} on port {}; stop with Ctrl-C",
-        serving.farm().len(),
-        first.ip(),
-        last.ip(),
-        serving.farm().port()
-    ));
+    Ok(ExitCode::SUCCESS)
+}
+
+fn simulate(config: &FarmConfig, signals: Signals) -> Result<(), Error> {
+    let serving = serve::start(config.settings, Some(config.port))?;
+    let farm = serving.servers();
+    let addresses = (0..farm.len()).map(|index| farm.address(index));
+    if let Some(path) = &config.list {
+        write_list(path, addresses.map(|address| address.to_string()))?;
+    }
+    let (first, last) = (farm.address(0), farm.address(farm.len() - 1));
+    let count = farm.len();
+    say(&format_args!("{count} simulated servers at {}-{} on port {}; {STOP}", first.ip(), last.ip(), farm.port()));
+    wait(serving, signals);
+    Ok(())
+}
+
+fn replay(folder: &Path, config: &FarmConfig, signals: Signals) -> Result<(), Error> {
+    let servers = recorded(folder)?;
+    let make = |port| Ok(ReplayFarm::new(servers, port));
+    let serving = serve::start_servers(make, config.settings.link, config.settings.seed, Some(config.port))?;
+    let farm = serving.servers();
+    if let Some(path) = &config.list {
+        let line = |(address, server): (_, &Recorded)| {
+            format!("# {}\n{}://{address}", server.name, server.protocol.spec().name)
+        };
+        write_list(path, farm.iter().map(line))?;
+    }
+    let count = farm.iter().len();
+    say(&format_args!("{count} recorded servers at 127.0.0.2 and on, on port {}; {STOP}", config.port));
+    wait(serving, signals);
+    Ok(())
+}
+
+/// The servers in the files of `folder`, in the order of the files' names.
+fn recorded(folder: &Path) -> Result<Vec<Recorded>, Error> {
+    let failed = |source| Error::Input { name: folder.display().to_string(), source };
+    let entries = fs::read_dir(folder).map_err(failed)?.collect::<Result<Vec<_>, _>>().map_err(failed)?;
+    let is_capture = |path: &PathBuf| {
+        path.extension().is_some_and(|extension| CAPTURES.iter().any(|known| extension.eq_ignore_ascii_case(known)))
+    };
+    let mut paths: Vec<_> = entries.into_iter().map(|entry| entry.path()).filter(is_capture).collect();
+    paths.sort();
+    let mut servers = Vec::new();
+    for path in paths {
+        let name = path.display().to_string();
+        let file = fs::File::open(&path).map_err(|source| Error::Input { name: name.clone(), source })?;
+        let mut sorter = Sorter::default();
+        for datagram in capture::read(&name, file)?.datagrams {
+            sorter.push(datagram);
+        }
+        servers.extend(sorter.finish().into_iter().map(|recording| Recorded {
+            name: recording.address.map_or_else(|| name.clone(), |address| format!("{name} {address}")),
+            protocol: offline::recognise(&recording),
+            replies: recording.replies,
+        }));
+    }
+    if servers.is_empty() {
+        return Err(Error::usage(format!("--replay: there is no file of datagrams in {}", folder.display())));
+    }
+    Ok(servers)
+}
+
+fn wait<S: Servers>(serving: serve::Serving<S>, mut signals: Signals) {
     let _ = signals.forever().next();
     let served = serving.stop();
     say(&format_args!(
         "answered {} requests with {} datagrams; {} replies refused by the system, {} requests dropped by the kernel",
         served.requests, served.replies, served.send_errors, served.dropped_by_kernel
     ));
-    Ok(ExitCode::SUCCESS)
 }
 
-fn write_list(farm: &Farm, path: &Path) -> Result<(), OutputError> {
+fn write_list(path: &Path, lines: impl Iterator<Item = String>) -> Result<(), OutputError> {
     let mut list = Vec::new();
-    for index in 0..farm.len() {
+    for line in lines {
         // Writing to a vector cannot fail.
-        let _ = writeln!(list, "{}", farm.address(index));
+        let _ = writeln!(list, "{line}");
     }
     let mut destination = Destination::named(path)?;
     destination.write(&list)?;
     destination.commit()
 }
+
+const STOP: &str = "stop with Ctrl-C";
+/// Extensions of files of datagrams.
+const CAPTURES: [&str; 5] = ["hex", "pcap", "pcapng", "cap", "gz"];

@@ -29,8 +29,15 @@ pub(super) fn run(args: QueryArgs) -> Result<ExitCode, Error> {
         QueryFormat::Json => Format::Ndjson.writer(None, Look { width: 0, colour: false }),
     };
     let sinks = vec![Sink::new(writer, Destination::stdout())];
-    let (outcome, report) =
-        session::run(prepared, Filter::default(), sinks, None, epoch, &Local::default(), &mut Progress::quiet(instant))?;
+    let (outcome, report) = session::run(
+        prepared,
+        Filter::default(),
+        sinks,
+        None,
+        epoch,
+        &Local::default(),
+        &mut Progress::quiet(instant),
+    )?;
     if let Some(error) = report.error {
         return Err(error.into());
     }

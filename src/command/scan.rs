@@ -37,7 +37,7 @@ pub(super) fn run(args: ScanArgs) -> Result<ExitCode, Error> {
     complain(&config);
     let farm = config.farm.map(start_farm).transpose()?;
     if config.dry_run {
-        return list(config.prepare(farm.as_ref().map(Serving::farm), |line| say(line))?);
+        return list(config.prepare(farm.as_ref().map(Serving::servers), |line| say(line))?);
     }
     let sinks = config.outputs.iter().map(|output| open(output, &config)).collect::<Result<Vec<_>, _>>()?;
     let raw = config.raw.as_deref().map(Destination::named).transpose()?;
@@ -45,7 +45,7 @@ pub(super) fn run(args: ScanArgs) -> Result<ExitCode, Error> {
     let filter = mem::take(&mut config.filter);
     let (shown, verbose) = (progress(&config), config.messages.verbose);
     let local = mem::take(&mut config.local);
-    let prepared = config.prepare(farm.as_ref().map(Serving::farm), |line| say(line))?;
+    let prepared = config.prepare(farm.as_ref().map(Serving::servers), |line| say(line))?;
     let mut progress = shown(instant);
     if verbose {
         progress = progress.with_oddities();

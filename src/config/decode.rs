@@ -38,7 +38,9 @@ pub enum Form {
 
 /// Reads the arguments of `fragscan decode`.
 pub fn decode(args: DecodeArgs) -> Result<DecodeConfig, Error> {
-    let by_name = |name: &String| protocol::by_name(name).ok_or_else(|| Error::usage(format!("--protocol: {}", unknown_protocol(name))));
+    let by_name = |name: &String| {
+        protocol::by_name(name).ok_or_else(|| Error::usage(format!("--protocol: {}", unknown_protocol(name))))
+    };
     let rows = |format| {
         Ok::<_, Error>(Form::Rows {
             format,

@@ -16,6 +16,8 @@ pub struct FarmConfig {
     pub port: u16,
     /// Where their addresses are written.
     pub list: Option<PathBuf>,
+    /// Folder of recorded servers that answer in place of simulated ones.
+    pub replay: Option<PathBuf>,
 }
 
 /// Reads the arguments of `fragscan farm`.
@@ -26,11 +28,14 @@ pub fn farm(args: FarmArgs) -> Result<FarmConfig, Error> {
         set(&mut settings, key, &format!("--{key}"), text)?;
     }
     settings.link.delay = value::time("--delay", &args.delay)?;
+    if let (Some(_), Some((share, _))) = (&args.replay, args.shares().find(|(name, _)| !LINK.contains(name))) {
+        return Err(Error::usage(format!("--{share}: recorded servers are what they were recorded as")));
+    }
     let settings = settings.validate().map_err(|reason| Error::usage(reason.to_string()))?;
     if args.port == 0 {
         return Err(Error::usage("--port: port 0 cannot be asked: ports are 1 to 65535"));
     }
-    Ok(FarmConfig { settings, port: args.port, list: args.list })
+    Ok(FarmConfig { settings, port: args.port, list: args.list, replay: args.replay })
 }
 
 /// Reads the target `farm:N?key=value&…`.
@@ -67,6 +72,9 @@ fn set(settings: &mut FarmSettings, key: &str, flag: &str, text: &str) -> Result
     }
     Ok(())
 }
+
+/// Shares that are of datagrams, and not of servers.
+const LINK: [&str; 3] = ["loss", "duplicate", "reorder"];
 
 #[cfg(test)]
 mod tests {

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use super::{Engine, Icmp, Plan, Rate, Settings};
 use crate::farm::link::Link;
-use crate::farm::{Behaviour, Farm, FarmSettings};
+use crate::farm::{Behaviour, Farm, FarmSettings, Servers};
 use crate::ledger::{Input, Ledger, Rows};
 use crate::output::{Assembler, Epoch};
 use crate::protocol::{AnyProtocol, Replies, by_name};

@@ -10,9 +10,11 @@ use crate::protocol::{self, Engine, Manner, Persona, Replies};
 use crate::rng::{AddressHasher, mix, unit};
 
 pub mod link;
+mod replay;
 pub mod serve;
 mod settings;
 
+pub use replay::{Recorded, ReplayFarm};
 pub use settings::{FarmSettings, Mix, SettingError, Share};
 
 /// A farm: `settings.servers` servers at 127.0.0.2 and on, all on one port.
@@ -123,6 +125,10 @@ impl Farm {
         }
     }
 
+    fn hash(&self, index: u32, purpose: u64) -> u64 {
+        mix(self.settings.seed ^ mix(u64::from(index) << 8 | purpose))
+    }
+
     /// Which of `choices`, each with its share of all servers, server `index` is; `None` for the rest.
     fn one_of<T: Copy>(&self, choices: &[(Share, T)], index: u32, purpose: u64) -> Option<T> {
         let mut at = unit(self.hash(index, purpose));
@@ -134,9 +140,16 @@ impl Farm {
         }
         None
     }
+}
 
+/// Whoever answers at loopback addresses.
+pub trait Servers: Clone + Send + 'static {
     /// Answers a datagram that `client` sent to the server at `ip`.
-    pub fn answer(&self, ip: Ipv4Addr, client: SocketAddr, request: &[u8], replies: &mut Replies) {
+    fn answer(&self, ip: Ipv4Addr, client: SocketAddr, request: &[u8], replies: &mut Replies);
+}
+
+impl Servers for Farm {
+    fn answer(&self, ip: Ipv4Addr, client: SocketAddr, request: &[u8], replies: &mut Replies) {
         let Some(index) = self.index_of(ip) else { return };
         if matches!(self.behaviour(index), Behaviour::Silent | Behaviour::Refused) {
             return;
@@ -148,10 +161,6 @@ impl Farm {
                 return;
             }
         }
-    }
-
-    fn hash(&self, index: u32, purpose: u64) -> u64 {
-        mix(self.settings.seed ^ mix(u64::from(index) << 8 | purpose))
     }
 }
 

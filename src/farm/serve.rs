@@ -18,14 +18,14 @@ use mio::unix::SourceFd;
 use mio::{Events, Interest, Poll, Token, Waker};
 use socket2::{Domain, Protocol, Socket, Type};
 
-use super::link::Link;
-use super::{Farm, FarmSettings};
+use super::link::{Link, LinkSettings};
+use super::{Farm, FarmSettings, Servers};
 use crate::net::{Error, batch, socket, sys};
 use crate::protocol::Replies;
 
-/// A farm that answers until it is dropped.
-pub struct Serving {
-    farm: Farm,
+/// Servers that answer until it is dropped.
+pub struct Serving<S: Servers = Farm> {
+    servers: S,
     stop: Arc<AtomicBool>,
     waker: Waker,
     thread: Option<JoinHandle<Served>>,
@@ -46,21 +46,33 @@ pub struct Served {
 
 /// Starts a farm on `port`, or on any free port.
 pub fn start(settings: FarmSettings, port: Option<u16>) -> Result<Serving, Error> {
+    let make = |port| Ok(Farm::new(settings, port, closed_port(port)?));
+    start_servers(make, settings.link, settings.seed, port)
+}
+
+/// Starts the servers that `make` gives for a port, with a `link` to them whose fates follow from `seed`, on `port` or on
+/// any free one.
+pub fn start_servers<S: Servers>(
+    make: impl FnOnce(u16) -> io::Result<S>,
+    link: LinkSettings,
+    seed: u64,
+    port: Option<u16>,
+) -> Result<Serving<S>, Error> {
     let wanted = SocketAddr::from((Ipv4Addr::UNSPECIFIED, port.unwrap_or(0)));
     let failed = |source| Error::new("starting simulated servers on", wanted, source);
     let socket = open(wanted).map_err(failed)?;
     let port = socket.local_addr().map_err(failed)?.port();
-    let farm = Farm::new(settings, port, closed_port(port).map_err(failed)?);
+    let servers = make(port).map_err(failed)?;
     let poll = Poll::new().map_err(failed)?;
     let waker = Waker::new(poll.registry(), WAKER).map_err(failed)?;
     poll.registry().register(&mut SourceFd(&socket.as_raw_fd()), SOCKET, Interest::READABLE).map_err(failed)?;
     let stop = Arc::new(AtomicBool::new(false));
     let server = Server {
-        farm,
+        servers: servers.clone(),
         socket,
-        there: Link::new(settings.link, settings.seed),
-        back: Link::new(settings.link, !settings.seed),
-        perfect: settings.link.is_perfect(),
+        there: Link::new(link, seed),
+        back: Link::new(link, !seed),
+        perfect: link.is_perfect(),
         delayed: BinaryHeap::new(),
         replies: Replies::default(),
         served: Served::default(),
@@ -69,14 +81,14 @@ pub fn start(settings: FarmSettings, port: Option<u16>) -> Result<Serving, Error
         let stop = Arc::clone(&stop);
         move || server.run(poll, &stop)
     });
-    Ok(Serving { farm, stop, waker, thread: Some(thread) })
+    Ok(Serving { servers, stop, waker, thread: Some(thread) })
 }
 
-impl Serving {
-    /// The farm that answers.
+impl<S: Servers> Serving<S> {
+    /// The servers that answer.
     #[must_use]
-    pub fn farm(&self) -> &Farm {
-        &self.farm
+    pub fn servers(&self) -> &S {
+        &self.servers
     }
 
     /// Stops it and says what it did.
@@ -93,14 +105,14 @@ impl Serving {
     }
 }
 
-impl Drop for Serving {
+impl<S: Servers> Drop for Serving<S> {
     fn drop(&mut self) {
         let _ = self.end();
     }
 }
 
-struct Server {
-    farm: Farm,
+struct Server<S> {
+    servers: S,
     socket: UdpSocket,
     there: Link,
     back: Link,
@@ -119,7 +131,7 @@ struct Delayed {
     data: Vec<u8>,
 }
 
-impl Server {
+impl<S: Servers> Server<S> {
     fn run(mut self, mut poll: Poll, stop: &AtomicBool) -> Served {
         let mut events = Events::with_capacity(4);
         let mut buffer = vec![0; batch::LARGEST];
@@ -154,13 +166,13 @@ impl Server {
         let request = buffer.get(..size).unwrap_or_default();
         let mut replies = std::mem::take(&mut self.replies);
         if self.perfect {
-            self.farm.answer(local, client, request, &mut replies);
+            self.servers.answer(local, client, request, &mut replies);
             replies.iter().for_each(|reply| self.send(reply, client, local));
             replies.clear();
         } else {
             let now = Instant::now();
             for there in self.there.fate().into_iter().flatten() {
-                self.farm.answer(local, client, request, &mut replies);
+                self.servers.answer(local, client, request, &mut replies);
                 for reply in replies.iter() {
                     for back in self.back.fate().into_iter().flatten() {
                         let at = now + there + back;

@@ -177,6 +177,8 @@ fn hex(bytes: &[u8]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
     use crate::record::{COLUMNS, Flags, Query, Status};
 
@@ -232,12 +234,13 @@ mod tests {
         record.player_list.push(Player { duration_s: Some(f32::NAN), deaths: Some(1), money: Some(2), ..player });
         let unanswered = object(&record);
         assert!(unanswered["rules"].is_null());
-        assert_eq!(
-            unanswered["player_list"].to_string(),
-            "[{\"index\":0,\"name\":\"\u{FFFD}a\u{240A}\",\"name_hex\":\"ff610a\",\"score\":-3,\"duration_s\":22.54296875},\
-             {\"index\":0,\"name\":\"\u{FFFD}a\u{240A}\",\"name_hex\":\"ff610a\",\"score\":-3,\"duration_s\":null,\
-             \"deaths\":1,\"money\":2}]"
-        );
+        let name = "\u{FFFD}a\u{240A}";
+        let first = json!({"index": 0, "name": name, "name_hex": "ff610a", "score": -3, "duration_s": 22.542_968_75});
+        let mut second = first.clone();
+        second["duration_s"] = json!(null);
+        second["deaths"] = json!(1);
+        second["money"] = json!(2);
+        assert_eq!(unanswered["player_list"], json!([first, second]));
         record.set_query(Query::Rules, QueryStatus::Ok);
         record.rules.begin();
         record.rules.push(b"b", b"1");
@@ -245,9 +248,12 @@ mod tests {
         record.rules.push(b"b", b"\x01");
         let answered = object(&record);
         assert_eq!(
-            answered["rules"].to_string(),
-            "[{\"name\":\"b\",\"value\":\"1\"},{\"name\":\"a\",\"value\":\"\"},\
-             {\"name\":\"b\",\"value\":\"\u{2401}\",\"value_hex\":\"01\"}]"
+            answered["rules"],
+            json!([
+                {"name": "b", "value": "1"},
+                {"name": "a", "value": ""},
+                {"name": "b", "value": "\u{2401}", "value_hex": "01"},
+            ])
         );
     }
 }

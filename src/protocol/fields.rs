@@ -239,7 +239,11 @@ impl Scribe for &mut Dissection {
             Some((list, number)) => format!("{list} {number} {name}"),
             None => name.to_owned(),
         };
-        self.fields.push(Field { name, kind, at, size, value: value.to_string() });
+        let value = match value {
+            Shown::Bytes(bytes) if bytes.len() > MOST_BYTES => format!("{} bytes", bytes.len()),
+            value => value.to_string(),
+        };
+        self.fields.push(Field { name, kind, at, size, value });
     }
 
     fn entry(&mut self, list: &'static str, number: usize) {
@@ -261,6 +265,9 @@ impl std::fmt::Display for Shown<'_> {
         }
     }
 }
+
+/// Bytes without a meaning as text that are written out.
+const MOST_BYTES: usize = 32;
 
 #[cfg(test)]
 mod tests {
