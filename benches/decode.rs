@@ -9,7 +9,7 @@ use std::time::Duration;
 use criterion::{Criterion, Throughput};
 
 use fragscan::protocol::a2s::Info;
-use fragscan::protocol::{self, Ask};
+use fragscan::protocol::{self, AnySession, Ask, Join};
 use fragscan::record::{Flags, Query, QuerySet, QueryStatus, ServerRecord};
 use fragscan::rng::AddressHasher;
 
@@ -20,6 +20,8 @@ fn main() {
         .measurement_time(Duration::from_secs(2))
         .configure_from_args();
     info(&mut criterion);
+    lists(&mut criterion);
+    split(&mut criterion);
     criterion.final_summary();
 }
 
@@ -51,6 +53,74 @@ fn info(criterion: &mut Criterion) {
         });
     });
     group.finish();
+}
+
+/// Players and rules, as large as they are on full servers.
+fn lists(criterion: &mut Criterion) {
+    let protocol = protocol::by_name("a2s").expect("it is in the registry");
+    let ask = Ask::offline();
+    let mut record = ServerRecord::new();
+    let (players, rules) = (players(64), rules(200));
+    protocol.decode(&[&players, &rules], &ask, &mut record);
+    assert_eq!((record.player_list.len(), record.rules.len(), record.flags), (64, 200, Flags::NONE));
+
+    let mut group = criterion.benchmark_group("a2s lists");
+    for (name, answer) in [("64 players", &players), ("200 rules", &rules)] {
+        group.throughput(Throughput::Bytes(answer.len() as u64));
+        group.bench_function(name, |bencher| {
+            bencher.iter(|| {
+                record.clear();
+                protocol.decode(&[black_box(answer)], &ask, &mut record);
+                black_box(&record);
+            });
+        });
+    }
+    group.finish();
+}
+
+/// Rules in pieces of 1,248 bytes, put together as the last one comes.
+fn split(criterion: &mut Criterion) {
+    let protocol = protocol::by_name("a2s").expect("it is in the registry");
+    let rules = rules(200);
+    let total = rules.len().div_ceil(1248) as u8;
+    let pieces: Vec<Vec<u8>> = (0_u8..)
+        .zip(rules.chunks(1248))
+        .map(|(number, payload)| [b"\xFE\xFF\xFF\xFF\x01\0\0\0", &[total, number, 0xE0, 4][..], payload].concat())
+        .collect();
+    let pieces: Vec<&[u8]> = pieces.iter().map(Vec::as_slice).collect();
+    let mut whole = Vec::new();
+    assert_eq!(protocol.join(&mut AnySession::default(), &pieces, &mut whole), Join::Whole);
+    assert_eq!(whole, rules);
+    let mut group = criterion.benchmark_group("a2s split");
+    group.throughput(Throughput::Bytes(rules.len() as u64));
+    group.bench_function("join", |bencher| {
+        bencher.iter(|| {
+            whole.clear();
+            protocol.join(&mut AnySession::default(), black_box(&pieces), &mut whole)
+        });
+    });
+    group.finish();
+}
+
+fn players(count: u8) -> Vec<u8> {
+    let mut answer = b"\xFF\xFF\xFF\xFFD".to_vec();
+    answer.push(count);
+    for number in 0..count {
+        answer.push(0);
+        answer.extend_from_slice(format!("[clan] Player {number}\0").as_bytes());
+        answer.extend_from_slice(&i32::from(number).to_le_bytes());
+        answer.extend_from_slice(&(f32::from(number) * 60.5).to_le_bytes());
+    }
+    answer
+}
+
+fn rules(count: u16) -> Vec<u8> {
+    let mut answer = b"\xFF\xFF\xFF\xFFE".to_vec();
+    answer.extend_from_slice(&count.to_le_bytes());
+    for number in 0..count {
+        answer.extend_from_slice(format!("sourcemod_plugin_{number}_version\0{number}.7.3\0").as_bytes());
+    }
+    answer
 }
 
 /// 200 bytes, which is what many servers send.

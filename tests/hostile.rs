@@ -44,7 +44,11 @@ fn no_bytes_from_the_network_panic_or_take_more_memory_than_they_may() {
         let other = &replies[rng.below(replies.len() as u64) as usize].1;
         let mutant = mutate(reply, other, &mut rng);
         let peak = read(*protocol, &mutant, reply);
-        assert!(peak <= MOST_BYTES, "{peak} bytes for mutation {seed}, a {} message: {mutant:x?}", protocol.spec().name);
+        assert!(
+            peak <= MOST_BYTES,
+            "{peak} bytes for mutation {seed}, a {} message: {mutant:x?}",
+            protocol.spec().name
+        );
         worst = worst.max(peak);
     }
     assert!(worst <= MOST_BYTES, "a prefix took {worst} bytes");

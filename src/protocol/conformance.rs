@@ -184,7 +184,8 @@ fn every_prefix_and_thousands_of_bit_flips_are_survived_within_bounds() {
         for persona in personas().take(16) {
             let talk = converse(protocol, &persona);
             for whole in talk.replies.iter().chain(&talk.answers).chain(&talk.requests) {
-                for length in 0..=whole.len() {
+                // Every prefix of short messages; `tests/hostile.rs` takes the time for every one of long ones.
+                for length in (0..=whole.len()).step_by(whole.len() / 300 + 1) {
                     attack(protocol, &persona, &whole[..length]);
                 }
                 for _ in 0..400 {

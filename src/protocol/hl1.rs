@@ -155,7 +155,7 @@ impl Protocol for Dialect {
         if answers.iter().filter_map(|answer| a2s::message(answer).ok()).any(|message| fill(message, record)) {
             record.set_query(Query::Info, QueryStatus::Ok);
         }
-        a2s::decode_rest(answers, ask.queries, record);
+        a2s::Kept::sort(answers).decode_rest(answers, ask.queries, record);
     }
 
     fn dissect(&self, data: &[u8], notes: &mut Dissection) -> Result<(), DecodeError> {
@@ -336,3 +336,69 @@ const PING: &[u8] = b"ping";
 const INFOSTRING_REPLY: &[u8] = b"infostringresponse\0";
 /// `S2A_INFO`, the shortest form of the info.
 const SHORT: u8 = b'C';
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::{Flags, Letter};
+
+    const DETAILS_REPLY: &[u8] =
+        b"\xFF\xFF\xFF\xFFmLOOPBACK\0Half-Life\0crossfire\0valve\0Half-Life\0\x03\x10/dl\0\0\x01\x02";
+    const SHORT_REPLY: &[u8] = b"\xFF\xFF\xFF\xFFC203.0.113.5:27015\0Half-Life\0crossfire\0valve\0Half-Life\0\x03\x10.";
+    const LIST_REPLY: &[u8] = b"\xFF\xFF\xFF\xFFinfostringresponse\0\\protocol\\46\\address\\203.0.113.5:27015\\players\\3\
+        \\max\\16\\bots\\1\\gamedir\\valve\\description\\Half-Life\\hostname\\Half-Life\\map\\crossfire\\type\\d\\password\\0\
+        \\os\\w\\secure\\0\0";
+
+    fn request(session: &Session) -> Vec<u8> {
+        let mut out = Vec::new();
+        DIALECTS[0].request(session, &Ask::offline(), &mut out);
+        out
+    }
+
+    fn decode(reply: &[u8]) -> ServerRecord {
+        let mut record = ServerRecord::new();
+        DIALECTS[0].decode(&[reply], &Ask::offline(), &mut record);
+        record
+    }
+
+    #[test]
+    fn the_form_that_says_most_is_asked_for_first_and_the_others_stand_in() {
+        let mut session = Session::default();
+        let ask = Ask::offline();
+        for word in [&b"details"[..], b"infostring", b"info"] {
+            assert_eq!(request(&session), [a2s::HEADER, word, b"\0"].concat());
+            assert_eq!(DIALECTS[0].silence(&mut session, &ask), Next::SendOnce);
+        }
+        assert_eq!(request(&session), b"\xFF\xFF\xFF\xFFplayers\0");
+        let mut found = Found::default();
+        let mut receive = |data: &[u8]| DIALECTS[0].receive(&mut session, &ask, data, &mut found);
+        assert_eq!(receive(LIST_REPLY), Ok(Step::Answer(Next::Stay)), "it is late and kept");
+        assert_eq!(receive(DETAILS_REPLY), Ok(Step::Ignore(Ignored::Duplicate)));
+        assert_eq!(receive(b"\xFF\xFF\xFF\xFFD\0"), Ok(Step::Answer(Next::SendAfter(GAP))));
+        assert_eq!(receive(b"\xFF\xFF\xFF\xFFE\0\0"), Ok(Step::Answer(Next::SendAfter(GAP))));
+        assert_eq!(receive(b"\xFF\xFF\xFF\xFFj"), Ok(Step::Answer(Next::Finish)));
+    }
+
+    #[test]
+    fn all_three_forms_say_the_same_of_one_server() {
+        for (reply, protocol) in [(DETAILS_REPLY, 47), (SHORT_REPLY, 46), (LIST_REPLY, 46)] {
+            let record = decode(reply);
+            assert_eq!((record.name.as_str(), record.map.as_str()), (Some("Half-Life"), Some("crossfire")));
+            assert_eq!((record.players, record.max_players), (Some(3), Some(16)));
+            assert_eq!((record.protocol_version, record.flags), (Some(protocol), Flags::NONE));
+            assert_eq!(record.query(Query::Info), QueryStatus::Ok);
+        }
+        assert_eq!((decode(SHORT_REPLY).vac, decode(DETAILS_REPLY).vac), (None, Some(true)));
+        let list = decode(LIST_REPLY);
+        assert_eq!((list.vac, list.password, list.bots), (Some(true), Some(false), Some(1)));
+        assert_eq!(list.os, Some(Letter::Known("windows")));
+    }
+
+    #[test]
+    fn keys_without_values_and_odd_numbers_are_left_out() {
+        let record =
+            decode(b"\xFF\xFF\xFF\xFFinfostringresponse\0\\players\\many\\max\\99999999999\\os\\\\hostname\\x\\map");
+        assert_eq!((record.players, record.max_players, record.os), (None, None, None));
+        assert_eq!((record.name.as_str(), record.map.as_str()), (Some("x"), None));
+    }
+}

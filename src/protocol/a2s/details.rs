@@ -197,3 +197,65 @@ impl<'a> Details<'a> {
         record.vac = self.vac.map(|byte| byte != 0);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const COMMON: &[u8] = b"127.0.0.1:27015\0name\0map\0valve\0Half-Life\0\x03\x10\x2F";
+
+    fn details(rest: &[u8]) -> Vec<u8> {
+        [COMMON, rest].concat()
+    }
+
+    #[test]
+    fn a_mod_without_a_section_is_told_from_one_with() {
+        let body = details(b"dl\0\x01\x01\x02");
+        let without = Details::parse(&body);
+        assert_eq!((without.is_mod, without.modification), (Some(1), None));
+        assert_eq!((without.vac, without.bots, without.flags), (Some(1), Some(2), Flags::NONE));
+        let body = details(b"dl\0\x01url\0\0\0\x01\0\0\0\0\xA5\xF7\x0A\0\x01\x01\x02");
+        let with = Details::parse(&body);
+        let known = with.modification.unwrap();
+        assert_eq!((known.url, known.download_url), (Some(&b"url"[..]), Some(&b""[..])));
+        assert_eq!((known.version, known.size, known.kind, known.own_library), (1, 184_001_792, 0, 1));
+        assert_eq!((with.vac, with.bots, with.flags), (Some(1), Some(2), Flags::NONE));
+    }
+
+    #[test]
+    fn a_proxy_has_no_bots_and_nothing_is_wrong_with_that() {
+        let body = details(b"pl\0\0\x01");
+        let proxy = Details::parse(&body);
+        assert_eq!((proxy.vac, proxy.bots, proxy.flags), (Some(1), None, Flags::NONE));
+    }
+
+    #[test]
+    fn the_address_in_a_reply_is_not_used() {
+        let mut record = ServerRecord::new();
+        Details::parse(&details(b"dl\0\0\x01\x02")).fill(&mut record);
+        assert_eq!(record.address, ServerRecord::new().address);
+        assert_eq!((record.name.as_str(), record.protocol_version), (Some("name"), Some(47)));
+    }
+
+    #[test]
+    fn every_prefix_keeps_what_came_and_whole_replies_are_written_as_they_were_read() {
+        let body = details(b"dl\0\x01url\0\0\0\x01\0\0\0\0\xA5\xF7\x0A\0\x01\x01\x02");
+        let is_mod = COMMON.len() + 4;
+        for length in 0..body.len() - 1 {
+            if (is_mod + 1..=is_mod + 2).contains(&length) {
+                // So short a rest is that of a mod about which nothing is said.
+                continue;
+            }
+            let cut = Details::parse(&body[..length]);
+            assert!(cut.flags.contains(Flags::TRUNCATED), "{length} bytes");
+            assert_eq!(cut.name.is_some(), length >= 16, "{length} bytes");
+        }
+        let mut out = Vec::new();
+        Details::parse(&body).emit(&mut out);
+        assert_eq!(out, body);
+        let short = Details::read_short(&mut Fields::silent(Reader::new(COMMON))).0;
+        let mut out = Vec::new();
+        short.emit_short(&mut out);
+        assert_eq!((out.as_slice(), short.flags), (COMMON, Flags::NONE));
+    }
+}

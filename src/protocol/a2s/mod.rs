@@ -189,21 +189,20 @@ impl Protocol for Dialect {
     }
 
     fn decode(&self, answers: &[&[u8]], ask: &Ask<'_>, record: &mut ServerRecord) {
-        let of = |kind| bodies(answers, kind);
-        let (info, details) = (of(INFO).next(), of(DETAILS).next());
-        if let Some(details) = &details {
+        let kept = Kept::sort(answers);
+        if let Some(details) = &kept.details {
             Details::parse(details.rest()).fill(record);
             record.set_query(Query::Info, QueryStatus::Ok);
         }
         // The new form says everything that the old one does, but for the mod.
-        if let Some(info) = &info {
+        if let Some(info) = &kept.info {
             Info::parse(info.rest()).fill(record);
             record.set_query(Query::Info, QueryStatus::Ok);
         }
-        if info.is_some() && details.is_some() {
+        if kept.info.is_some() && kept.details.is_some() {
             record.flags |= Flags::GOLDSOURCE_DUAL;
         }
-        decode_rest(answers, ask.queries, record);
+        kept.decode_rest(answers, ask.queries, record);
     }
 
     fn dissect(&self, data: &[u8], notes: &mut Dissection) -> Result<(), DecodeError> {
@@ -366,25 +365,65 @@ pub(super) fn print(text: &[u8]) -> Step {
     if is_ban(text) { Step::Answer(Next::Fail(Status::Banned)) } else { Step::Ignore(Ignored::Unsolicited) }
 }
 
-/// Fills `record` with everything that old and new queries have in common: all but the info.
-pub(super) fn decode_rest(answers: &[&[u8]], queries: QuerySet, record: &mut ServerRecord) {
-    let of = |kind| bodies(answers, kind);
-    if let Some(body) = of(PLAYERS).next().filter(|_| queries.contains(Query::Players)) {
-        players::fill(body, record);
-        record.set_query(Query::Players, QueryStatus::Ok);
+/// The answers of a server, told apart: readers behind the type of the first of each.
+#[derive(Default)]
+pub(super) struct Kept<'a> {
+    info: Option<Reader<'a>>,
+    details: Option<Reader<'a>>,
+    players: Option<Reader<'a>>,
+    rules: Option<Reader<'a>>,
+    print: Option<Reader<'a>>,
+    ping: bool,
+    /// There are pieces of a reply that never became whole.
+    pieces: bool,
+}
+
+impl<'a> Kept<'a> {
+    pub(super) fn sort(answers: &[&'a [u8]]) -> Self {
+        let mut kept = Self::default();
+        for answer in answers {
+            let Ok(mut reader) = message(answer) else {
+                kept.pieces |= answer.starts_with(split::SPLIT_HEADER);
+                continue;
+            };
+            let place = match reader.u8() {
+                Ok(INFO) => &mut kept.info,
+                Ok(DETAILS) => &mut kept.details,
+                Ok(PLAYERS) => &mut kept.players,
+                Ok(RULES) => &mut kept.rules,
+                Ok(PRINT) => &mut kept.print,
+                Ok(PING) => {
+                    kept.ping = true;
+                    continue;
+                }
+                _ => continue,
+            };
+            place.get_or_insert(reader);
+        }
+        kept
     }
-    if let Some(body) = of(RULES).next().filter(|_| queries.contains(Query::Rules)) {
-        rules::fill(body, record);
-        record.set_query(Query::Rules, QueryStatus::Ok);
+
+    /// Fills `record` with everything that old and new queries have in common: all but the info.
+    pub(super) fn decode_rest(self, answers: &[&[u8]], queries: QuerySet, record: &mut ServerRecord) {
+        if let Some(body) = self.players.filter(|_| queries.contains(Query::Players)) {
+            players::fill(body, record);
+            record.set_query(Query::Players, QueryStatus::Ok);
+        }
+        if let Some(body) = self.rules.filter(|_| queries.contains(Query::Rules)) {
+            rules::fill(body, record);
+            record.set_query(Query::Rules, QueryStatus::Ok);
+        }
+        if self.ping && queries.contains(Query::Ping) {
+            record.set_query(Query::Ping, QueryStatus::Ok);
+        }
+        if let Some(mut text) = self.print {
+            let text = text.cstr().unwrap_or_else(|_| text.rest());
+            record.flags |= record.error.set(text.trim_ascii());
+        }
+        if self.pieces {
+            split::say_what_is_missing(answers, record);
+        }
     }
-    if of(PING).next().is_some() {
-        record.set_query(Query::Ping, QueryStatus::Ok);
-    }
-    for mut text in of(PRINT) {
-        let text = text.cstr().unwrap_or_else(|_| text.rest());
-        record.flags |= record.error.set(text.trim_ascii());
-    }
-    split::say_what_is_missing(answers, record);
 }
 
 /// Takes a message or a piece of one apart.
@@ -407,12 +446,6 @@ pub(super) fn dissect(data: &[u8], notes: &mut Dissection) -> Result<(), DecodeE
     };
     notes.title = title;
     result
-}
-
-/// The bodies of all answers of type `kind`, in order of arrival.
-fn bodies<'a>(answers: &[&'a [u8]], kind: u8) -> impl Iterator<Item = Reader<'a>> {
-    let messages = answers.iter().filter_map(|answer| message(answer).ok());
-    messages.filter_map(move |mut reader| (reader.u8() == Ok(kind)).then_some(reader))
 }
 
 /// A reader behind the header. Garry's Mod servers repeat the header; every repeat is skipped.

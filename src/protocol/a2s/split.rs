@@ -273,3 +273,169 @@ const STREAM: &[u8] = b"BZh";
 const BARE_KINDS: &[u8] = b"IDEm";
 /// Most bytes that a compressed reply may hold: more than 255 pieces of any size seen on real servers.
 const MOST_DECOMPRESSED: usize = 1 << 20;
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use bzip2::Compression;
+    use bzip2::write::BzEncoder;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const MESSAGE: &[u8] = b"\xFF\xFF\xFF\xFFE\x02\0sv_gravity\x00800\0mp_timelimit\x0030\0";
+
+    /// `message` in `total` pieces of `layout`, or in fewer if it is short.
+    fn cut(message: &[u8], layout: Layout, id: u32, total: u8) -> Vec<Vec<u8>> {
+        let size = message.len().div_ceil(usize::from(total));
+        let total = message.len().div_ceil(size) as u8;
+        (0_u8..)
+            .zip(message.chunks(size))
+            .map(|(number, payload)| {
+                let mut piece = [SPLIT_HEADER, &id.to_le_bytes()].concat();
+                match layout {
+                    Layout::GoldSource => piece.push(number << 4 | total),
+                    Layout::Source2006 => piece.extend([total, number]),
+                    Layout::Source => {
+                        piece.extend([total, number]);
+                        piece.extend((size as u16).to_le_bytes());
+                    }
+                }
+                piece.extend_from_slice(payload);
+                piece
+            })
+            .collect()
+    }
+
+    fn compress(message: &[u8]) -> Vec<u8> {
+        let mut encoder = BzEncoder::new(Vec::new(), Compression::best());
+        encoder.write_all(message).unwrap();
+        let head = [(message.len() as u32).to_le_bytes(), crc32fast::hash(message).to_le_bytes()].concat();
+        [head, encoder.finish().unwrap()].concat()
+    }
+
+    fn join_all(pieces: &[Vec<u8>]) -> (Join, Vec<u8>) {
+        let pieces: Vec<&[u8]> = pieces.iter().map(Vec::as_slice).collect();
+        let mut whole = Vec::new();
+        (join(&pieces, &mut whole), whole)
+    }
+
+    #[test]
+    fn the_first_piece_tells_the_layout_and_the_others_follow_it() {
+        for layout in Layout::ALL {
+            for total in 1..=9 {
+                let pieces = cut(MESSAGE, layout, 7, total);
+                assert_eq!(Piece::read(&pieces[0]).unwrap().layout(), Some(layout));
+                assert_eq!(join_all(&pieces), (Join::Whole, MESSAGE.to_vec()), "{layout:?} in {total}");
+                let (last, others) = pieces.split_last().unwrap();
+                assert!(others.is_empty() || join_all(others).0 == Join::More);
+                assert_eq!(Piece::read(last).unwrap().id, 7);
+            }
+        }
+    }
+
+    #[test]
+    fn a_message_without_its_header_gets_one() {
+        for layout in Layout::ALL {
+            let pieces = cut(&MESSAGE[4..], layout, 7, 3);
+            assert_eq!(join_all(&pieces), (Join::Whole, MESSAGE.to_vec()), "{layout:?}");
+        }
+    }
+
+    #[test]
+    fn a_header_that_stands_twice_is_no_size() {
+        let twice = [HEADER, MESSAGE].concat();
+        for layout in Layout::ALL {
+            assert_eq!(join_all(&cut(&twice, layout, 7, 2)), (Join::Whole, twice.clone()), "{layout:?}");
+        }
+    }
+
+    #[test]
+    fn compressed_replies_are_checked_and_capped() {
+        let long: Vec<u8> = [HEADER, b"E", &[7; 5_000]].concat();
+        for layout in [Layout::Source, Layout::Source2006] {
+            let id = 7 | COMPRESSED;
+            assert_eq!(join_all(&cut(&compress(&long), layout, id, 2)), (Join::Whole, long.clone()), "{layout:?}");
+            let mut broken = compress(&long);
+            for (at, why) in [(0, "another size"), (5, "another checksum"), (30, "another stream")] {
+                broken[at] ^= 1;
+                assert_eq!(join_all(&cut(&broken, layout, id, 2)).0, Join::Corrupt, "{why}");
+                broken[at] ^= 1;
+            }
+        }
+        // A few bytes that would become eight megabytes.
+        let bomb = compress(&vec![0; 8 << 20]);
+        let mut claims_little = bomb.clone();
+        claims_little[..4].copy_from_slice(&1_000_u32.to_le_bytes());
+        for bytes in [bomb, claims_little] {
+            let (join, whole) = join_all(&cut(&bytes, Layout::Source, 7 | COMPRESSED, 1));
+            assert_eq!(join, Join::Corrupt);
+            assert!(whole.capacity() <= MOST_DECOMPRESSED + 4096, "{} bytes were taken", whole.capacity());
+        }
+    }
+
+    #[test]
+    fn pieces_of_none_and_beyond_the_last_are_refused() {
+        let piece = |place: &[u8]| [SPLIT_HEADER, &[1, 0, 0, 0], place, b"\xE0\x04\xFF\xFF\xFF\xFFE"].concat();
+        // Total 0, in both ways of reading it.
+        assert!(Piece::read(&piece(&[0, 0])).is_err());
+        // Number 9 of 9: of GoldSource it would be number 0 of 9.
+        assert!(Piece::read(&piece(&[9, 9])).is_ok());
+        // Number 48 of 48, or 3 of 0.
+        assert!(Piece::read(&piece(&[48, 48])).is_err());
+        for length in 0..9 {
+            assert!(Piece::read(&piece(&[2, 0])[..length]).is_err(), "{length} bytes");
+        }
+    }
+
+    #[test]
+    fn what_is_missing_is_said() {
+        let mut pieces = cut(MESSAGE, Layout::Source, 7, 4);
+        pieces.remove(2);
+        let others = cut(MESSAGE, Layout::Source, 8, 4);
+        pieces.push(others[3].clone());
+        let pieces: Vec<&[u8]> = pieces.iter().map(Vec::as_slice).collect();
+        let text = |pieces: &[&[u8]]| {
+            let mut record = ServerRecord::new();
+            say_what_is_missing(pieces, &mut record);
+            record.error.as_str().map(str::to_owned)
+        };
+        assert_eq!(text(&pieces).as_deref(), Some("3 of 4 pieces of a split reply came"));
+        assert_eq!(text(&pieces[1..3]).as_deref(), Some("2 pieces of a split reply came, and not the first"));
+        assert_eq!(text(&[MESSAGE]), None);
+    }
+
+    proptest! {
+        /// Whatever the order, with duplicates, and between the pieces of another reply: the reply is whole with the last
+        /// of its pieces, and not before.
+        #[test]
+        fn a_split_reply_survives_reordering_duplicates_and_other_replies(
+            layout in prop::sample::select(&Layout::ALL[..]),
+            total in 1_u8..15,
+            body in prop::collection::vec(any::<u8>(), 40..4_000),
+            order in prop::collection::vec(any::<prop::sample::Index>(), 20..60),
+        ) {
+            let message = [HEADER, b"E", &body].concat();
+            let mine = cut(&message, layout, 7, total);
+            let total = mine.len();
+            let other = cut(MESSAGE, layout, 8, total as u8);
+            let all: Vec<&Vec<u8>> = mine.iter().chain(&other[1..]).collect();
+            let mut came: Vec<&[u8]> = Vec::new();
+            let mut whole = Vec::new();
+            for index in order {
+                let piece = index.get(&all).as_slice();
+                came.push(piece);
+                whole.clear();
+                let result = join(&came, &mut whole);
+                let have_all = mine.iter().all(|piece| came.contains(&piece.as_slice()));
+                if have_all && mine.iter().any(|one| one == piece) {
+                    // The number in the header says four or eight bits of the total, which is right if it was cut so.
+                    prop_assert_eq!((result, whole == message), (Join::Whole, true));
+                } else {
+                    prop_assert_eq!(result, Join::More);
+                }
+            }
+        }
+    }
+}

@@ -236,3 +236,141 @@ proptest! {
         prop_assert_eq!(Info::parse(&body), info);
     }
 }
+
+/// Everything is wanted.
+const ALL: Ask<'_> = Ask { queries: QuerySet::ALL, ..ASK };
+const GOLD_SOURCE_REPLY: &[u8] = b"\xFF\xFF\xFF\xFFI\x30name\0map\0valve\0Half-Life\0\x46\0\x03\x10\0dl\0\x011.1.2.7\0";
+const OLD_REPLY: &[u8] = b"\xFF\xFF\xFF\xFFm127.0.0.1:27015\0old name\0map\0valve\0Half-Life\0\x03\x10\x2Fdl\0\x01\
+    www.example.org\0\0\0\x01\0\0\0\0\0\0\0\0\x01\x01\x02";
+const PLAYERS_REPLY: &[u8] = b"\xFF\xFF\xFF\xFFD\x01\0a\0\x01\0\0\0\0\0\x80\x3F";
+const RULES_REPLY: &[u8] = b"\xFF\xFF\xFF\xFFE\x01\0a\x001\0";
+const A_CHALLENGE: &[u8] = b"\xFF\xFF\xFF\xFFA\x01\x02\x03\x04";
+
+/// What an exchange does to `session`, step by step.
+fn steps(session: &mut Session, messages: &[&[u8]]) -> Vec<Step> {
+    let receive = |message: &&[u8]| DIALECTS[0].receive(session, &ALL, message, &mut Found::default()).unwrap();
+    messages.iter().map(receive).collect()
+}
+
+fn asks(session: &Session) -> Vec<u8> {
+    let mut out = Vec::new();
+    DIALECTS[0].request(session, &ALL, &mut out);
+    out
+}
+
+#[test]
+fn one_challenge_serves_all_queries() {
+    let mut session = Session::default();
+    assert_eq!(steps(&mut session, &[A_CHALLENGE, REPLY]), [Step::Move(Next::Send), Step::Answer(Next::Send)]);
+    assert_eq!(asks(&session), b"\xFF\xFF\xFF\xFFU\x01\x02\x03\x04");
+    assert_eq!(steps(&mut session, &[PLAYERS_REPLY]), [Step::Answer(Next::Send)]);
+    assert_eq!(asks(&session), b"\xFF\xFF\xFF\xFFV\x01\x02\x03\x04");
+    // Few servers answer pings: one is asked for once.
+    assert_eq!(steps(&mut session, &[RULES_REPLY]), [Step::Answer(Next::SendOnce)]);
+    assert_eq!(asks(&session), b"\xFF\xFF\xFF\xFFi");
+    assert_eq!(steps(&mut session, &[b"\xFF\xFF\xFF\xFFj"]), [Step::Answer(Next::Finish)]);
+}
+
+#[test]
+fn without_a_challenge_minus_one_asks_for_one_and_immediate_answers_are_taken() {
+    let mut session = Session::default();
+    assert_eq!(steps(&mut session, &[REPLY]), [Step::Answer(Next::Send)]);
+    assert_eq!(asks(&session), b"\xFF\xFF\xFF\xFFU\xFF\xFF\xFF\xFF");
+    assert_eq!(steps(&mut session, &[PLAYERS_REPLY]), [Step::Answer(Next::Send)]);
+    assert_eq!(asks(&session), b"\xFF\xFF\xFF\xFFV\xFF\xFF\xFF\xFF");
+    assert_eq!(steps(&mut session, &[A_CHALLENGE]), [Step::Move(Next::Send)]);
+    assert_eq!(asks(&session), b"\xFF\xFF\xFF\xFFV\x01\x02\x03\x04");
+}
+
+#[test]
+fn answers_are_told_apart_by_type_and_late_ones_are_kept() {
+    let mut session = Session::default();
+    assert_eq!(DIALECTS[0].silence(&mut session, &ALL), Next::SendOnce, "info is given up");
+    assert_eq!(steps(&mut session, &[RULES_REPLY, REPLY]), [Step::Answer(Next::Stay); 2]);
+    assert_eq!(asks(&session)[4], b'U', "the players are still awaited");
+    let rest = steps(&mut session, &[RULES_REPLY, REPLY, PLAYERS_REPLY, PLAYERS_REPLY]);
+    let again = Step::Ignore(Ignored::Duplicate);
+    assert_eq!(rest, [again, again, Step::Answer(Next::SendOnce), again]);
+    assert_eq!(asks(&session)[4], b'i', "nothing is asked twice");
+}
+
+#[test]
+fn a_goldsource_server_may_answer_in_both_forms_and_any_order() {
+    let listen = Step::Answer(Next::Listen(LISTEN));
+    let next = Step::Answer(Next::SendAfter(GOLD_SOURCE_GAP));
+    let stay = Step::Answer(Next::Stay);
+    let orders: [(&[&[u8]], &[Step]); 4] = [
+        (&[OLD_REPLY, PLAYERS_REPLY, GOLD_SOURCE_REPLY], &[listen, stay, next]),
+        (&[GOLD_SOURCE_REPLY, OLD_REPLY, PLAYERS_REPLY], &[listen, next, next]),
+        (&[PLAYERS_REPLY, GOLD_SOURCE_REPLY, OLD_REPLY], &[stay, listen, next]),
+        (&[PLAYERS_REPLY, OLD_REPLY, GOLD_SOURCE_REPLY], &[stay, listen, next]),
+    ];
+    for (messages, expected) in orders {
+        let mut session = Session::default();
+        assert_eq!(steps(&mut session, messages), expected);
+        assert_eq!(asks(&session)[4], b'V', "the players came unasked");
+        let mut record = ServerRecord::new();
+        DIALECTS[0].decode(messages, &ALL, &mut record);
+        assert_eq!((record.name.as_str(), record.protocol_version), (Some("name"), Some(48)));
+        assert_eq!(record.mod_url.as_str(), Some("www.example.org"));
+        assert_eq!((record.player_list.len(), record.flags), (1, Flags::GOLDSOURCE_DUAL));
+    }
+    // The old form alone does too, once nothing follows it; a challenge that nobody asked for changes nothing.
+    let mut session = Session::default();
+    assert_eq!(steps(&mut session, &[OLD_REPLY, A_CHALLENGE]), [listen, Step::Ignore(Ignored::Unsolicited)]);
+    assert_eq!(DIALECTS[0].silence(&mut session, &ALL), Next::SendAfter(GOLD_SOURCE_GAP));
+    assert_eq!(asks(&session), b"\xFF\xFF\xFF\xFFU\xFF\xFF\xFF\xFF");
+}
+
+#[test]
+fn a_challenge_alone_is_the_last_resort() {
+    let mut session = Session::default();
+    steps(&mut session, &[REPLY]);
+    let mut silence = || DIALECTS[0].silence(&mut session, &ALL);
+    assert_eq!([silence(), silence(), silence()], [Next::Send, Next::SendOnce, Next::SendOnce]);
+    assert_eq!(asks(&session), b"\xFF\xFF\xFF\xFFW");
+    assert_eq!(steps(&mut session, &[A_CHALLENGE]), [Step::Move(Next::Send)]);
+    assert_eq!(asks(&session), b"\xFF\xFF\xFF\xFFU\x01\x02\x03\x04");
+    assert_eq!(steps(&mut session, &[PLAYERS_REPLY]), [Step::Answer(Next::Send)]);
+    assert_eq!(asks(&session), b"\xFF\xFF\xFF\xFFV\x01\x02\x03\x04");
+    let mut silence = || DIALECTS[0].silence(&mut session, &ALL);
+    assert_eq!(silence(), Next::Finish, "it is used once");
+
+    // A server that gives challenges does not need it, and neither does one that answers nothing.
+    let mut session = Session::default();
+    steps(&mut session, &[A_CHALLENGE, REPLY]);
+    let mut silence = || DIALECTS[0].silence(&mut session, &ALL);
+    assert_eq!([silence(), silence(), silence()], [Next::Send, Next::SendOnce, Next::Finish]);
+    let mut session = Session::default();
+    let mut silence = || DIALECTS[0].silence(&mut session, &ALL);
+    assert_eq!(
+        [silence(), silence(), silence(), silence()],
+        [Next::SendOnce, Next::SendOnce, Next::SendOnce, Next::Finish]
+    );
+}
+
+#[test]
+fn a_loop_of_challenges_in_one_query_spoils_no_other() {
+    let mut session = Session::default();
+    steps(&mut session, &[A_CHALLENGE, REPLY]);
+    let challenge = |n: u8| [0xFF, 0xFF, 0xFF, 0xFF, b'A', n, n, n, n];
+    let all = [5, 6, 7, 8, 9].map(challenge);
+    let all: Vec<&[u8]> = all.iter().map(|challenge| &challenge[..]).collect();
+    let mut expected = vec![Step::Move(Next::Send); 4];
+    expected.push(Step::Move(Next::Skip(Status::ChallengeLoop)));
+    assert_eq!(steps(&mut session, &all), expected);
+    assert_eq!(DIALECTS[0].silence(&mut session, &ALL), Next::Send);
+    assert_eq!(asks(&session), b"\xFF\xFF\xFF\xFFV\x08\x08\x08\x08");
+}
+
+#[test]
+fn frontlines_fuel_of_war_has_a_body_of_its_own() {
+    let record = decode(
+        b"\xFF\xFF\xFF\xFFI\x02name\0FL-Boneyard\0FOW\0FL\0Frontlines: Fuel of War\x001.3.0\0\x15\x64\x03\x20dw\0\x01\
+          \x1E\x02\x05\x07\x08",
+    );
+    assert_eq!((record.name.as_str(), record.game.as_str()), (Some("name"), Some("Frontlines: Fuel of War")));
+    assert_eq!((record.game_port, record.players, record.max_players), (Some(5476), Some(3), Some(32)));
+    assert_eq!((record.app_id, record.version.as_str()), (None, Some("1.3.0")));
+    assert_eq!((record.vac, record.password, record.flags), (Some(true), Some(false), Flags::NONE));
+}
