@@ -2,6 +2,7 @@ use std::net::SocketAddr;
 
 use proptest::prelude::*;
 
+use super::session::{GOLD_SOURCE_GAP, LISTEN};
 use super::*;
 use crate::record::{Flags, Letter, QuerySet};
 use crate::rng::AddressHasher;
