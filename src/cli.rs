@@ -161,6 +161,18 @@ pub struct ScanArgs {
     #[arg(long, value_name = "NAME", help_heading = "Network")]
     pub interface: Option<String>,
 
+    /// How datagrams are sent and received: mmsg (up to 64 a system call), portable (one) or auto
+    #[arg(long, value_name = "PATH", default_value = "auto", help_heading = "Network")]
+    pub io: String,
+
+    /// Sockets, each with buffers of its own; an address always belongs to the same one
+    #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Network")]
+    pub sockets: usize,
+
+    /// Size of each receive buffer, as in 16M or 4k [default: 16M, or what the system allows]
+    #[arg(long, value_name = "BYTES", help_heading = "Network")]
+    pub rcvbuf: Option<String>,
+
     /// Write rows to FILE, in the format of its extension; may be repeated [default: to standard output, as a table on a
     /// terminal and else as CSV]
     #[arg(short, long, value_name = "FILE", help_heading = "Output", alias = "output-file")]

@@ -8,6 +8,7 @@ use super::{say, session};
 use crate::cli::QueryArgs;
 use crate::config::{self, QueryFormat};
 use crate::error::Error;
+use crate::net::batch::Path;
 use crate::net::driver::read_clocks;
 use crate::net::socket::Local;
 use crate::output::{Destination, Epoch, Filter, Format, RowFormat, Sink, card::Card, table::Look};
@@ -35,7 +36,7 @@ pub(super) fn run(args: QueryArgs) -> Result<ExitCode, Error> {
         sinks,
         None,
         epoch,
-        &Local::default(),
+        (&Local::default(), Path::Portable),
         &mut Progress::quiet(instant),
     )?;
     if let Some(error) = report.error {

@@ -44,20 +44,20 @@ pub(super) fn run(args: ScanArgs) -> Result<ExitCode, Error> {
     let about = About::new(&config, epoch)?;
     let filter = mem::take(&mut config.filter);
     let (shown, verbose) = (progress(&config), config.messages.verbose);
-    let local = mem::take(&mut config.local);
+    let (local, io) = (mem::take(&mut config.local), config.io);
     let prepared = config.prepare(farm.as_ref().map(Serving::servers), |line| say(line))?;
     let mut progress = shown(instant);
     if verbose {
         progress = progress.with_oddities();
     }
-    let in_force = SettingsInForce::new(&prepared.settings, IO);
+    let in_force = SettingsInForce::new(&prepared.settings, io.as_str());
     let tally = Arc::clone(&prepared.tally);
     let tally = move || *tally.lock().unwrap_or_else(PoisonError::into_inner);
     let unaskable = tally().invalid - about.bad_lines;
     if unaskable > 0 {
         say(&config::why_unaskable(unaskable));
     }
-    let (outcome, report) = session::run(prepared, filter, sinks, raw, epoch, &local, &mut progress)?;
+    let (outcome, report) = session::run(prepared, filter, sinks, raw, epoch, (&local, io), &mut progress)?;
     drop(progress);
     drop(farm);
     about.finish(tally(), in_force, outcome, report)
@@ -279,5 +279,4 @@ fn what_is_safe(sinks: &[Sink]) -> String {
 const A_WHILE: Duration = Duration::from_millis(10);
 /// Width of a table that is not for a terminal.
 const USUAL_WIDTH: usize = 120;
-const IO: &str = "portable";
 const FARM_PORT: u16 = 27_015;

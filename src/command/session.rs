@@ -9,7 +9,7 @@ use super::progress::Progress;
 use crate::config::Prepared;
 use crate::engine::Engine;
 use crate::error::Error;
-use crate::net::batch::Portable;
+use crate::net::batch;
 use crate::net::driver::{Driver, Handover, Outcome};
 use crate::net::socket::Local;
 use crate::output::writer::{self, Report};
@@ -22,14 +22,14 @@ pub(super) fn run(
     sinks: Vec<Sink>,
     raw: Option<Destination>,
     epoch: Epoch,
-    local: &Local,
+    (local, io): (&Local, batch::Path),
     progress: &mut Progress,
 ) -> Result<(Outcome, Report), Error> {
     let Prepared { targets, families, settings, plans, origins, .. } = prepared;
     let engine = Engine::new(settings, plans.clone(), targets, epoch.instant);
     let (batches, to_write) = bounded(BATCHES);
     let (to_return, returned) = bounded(BATCHES);
-    let driver = Driver::new(engine, families, local, Box::new(Portable::new()), Handover { batches, returned })?;
+    let driver = Driver::new(engine, families, local, io.open(), Handover { batches, returned })?;
     let halt = driver.halt();
     let assembler = Assembler { plans, origins, settings, epoch };
     let raw = raw.map(|destination| Raw::new(destination, driver.local_addresses()));

@@ -14,6 +14,7 @@ use crate::cli::ScanArgs;
 use crate::engine::{Plan, Rate, Settings};
 use crate::error::Error;
 use crate::farm::{Farm, FarmSettings};
+use crate::net::batch;
 use crate::net::socket::{self, Local};
 use crate::output::{Filter, Format};
 use crate::protocol;
@@ -44,6 +45,8 @@ pub struct ScanConfig {
     pub messages: Messages,
     /// Where datagrams are sent from.
     pub local: Local,
+    /// How they are sent and received.
+    pub io: batch::Path,
     /// Lines of the input that could not be read, the first few of them.
     pub complaints: Vec<String>,
     /// How many could not be read.
@@ -156,6 +159,7 @@ pub fn scan(args: ScanArgs, random: u64) -> Result<ScanConfig, Error> {
         dry_run: args.dry_run,
         messages: Messages { quiet: args.quiet, progress: args.progress, verbose: args.verbose },
         local,
+        io: io(&args.io)?,
         complaints: std::mem::take(&mut inputs.complaints),
         bad_lines: inputs.bad_lines,
         seed: args.seed.unwrap_or(random),
@@ -278,8 +282,24 @@ fn limits(args: &ScanArgs) -> Result<Limits, Error> {
     Ok(limits)
 }
 
+fn io(word: &str) -> Result<batch::Path, Error> {
+    match word {
+        "auto" | "mmsg" => Ok(batch::Path::Mmsg),
+        "portable" => Ok(batch::Path::Portable),
+        _ => Err(Error::usage(format!("--io: {word:?} is no way to send: write auto, mmsg or portable"))),
+    }
+}
+
 fn local(args: &ScanArgs) -> Result<Local, Error> {
-    let mut local = Local { interface: args.interface.clone(), ..Local::default() };
+    let mut local = Local {
+        interface: args.interface.clone(),
+        sockets: args.sockets,
+        receive_buffer: args.rcvbuf.as_deref().map(|text| value::size("--rcvbuf", text)).transpose()?,
+        ..Local::default()
+    };
+    if !(1..=MOST_SOCKETS).contains(&args.sockets) {
+        return Err(Error::usage(format!("--sockets: {} is not in 1 to {MOST_SOCKETS}", args.sockets)));
+    }
     for ip in &args.source_ip {
         let taken = match ip {
             IpAddr::V4(ip) => local.ipv4.replace(*ip).is_some(),
@@ -295,6 +315,9 @@ fn local(args: &ScanArgs) -> Result<Local, Error> {
     if let Some(text) = &args.source_port {
         let ports: Ports = value::parse("--source-port", text)?;
         local.ports = ports.ranges().next();
+        if args.sockets > 1 && local.ports.is_some_and(|(first, last)| usize::from(last - first) + 1 < args.sockets) {
+            return Err(Error::usage("--source-port: there are more --sockets than ports"));
+        }
         if ports.ranges().count() != 1 {
             return Err(Error::usage(format!(
                 "--source-port: {text:?} is not one port or range: write 40000 or 40000-40100"
@@ -384,6 +407,7 @@ fn filter(flag: &str, conditions: &[String]) -> Result<Filter, Error> {
     Ok(filter)
 }
 
+const MOST_SOCKETS: usize = 64;
 const DEFAULT_BUDGET: Duration = Duration::from_secs(10);
 /// For each query behind the first.
 const FURTHER_BUDGET: Duration = Duration::from_secs(5);

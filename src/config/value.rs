@@ -45,6 +45,23 @@ impl Limit {
     }
 }
 
+/// Reads a number of bytes such as `4096`, `4k` or `16M` (1024 bytes to the k).
+pub(super) fn size(flag: &str, text: &str) -> Result<usize, Error> {
+    let (number, shift) = match text.as_bytes().last() {
+        Some(b'k' | b'K') => (&text[..text.len() - 1], 10),
+        Some(b'm' | b'M') => (&text[..text.len() - 1], 20),
+        _ => (text, 0),
+    };
+    let size = number.parse::<usize>().ok().and_then(|number| number.checked_mul(1 << shift));
+    match size.filter(|size| (1..=MOST_BYTES).contains(size)) {
+        Some(size) => Ok(size),
+        None => Err(Error::usage(format!("{flag}: {text:?} is not a size up to 1024M: write it as 4096, 4k or 16M"))),
+    }
+}
+
+/// Largest size that can be asked for.
+const MOST_BYTES: usize = 1 << 30;
+
 /// Reads a rate such as `2000`, `50k`, `1.5M` or `max`.
 pub(super) fn rate(flag: &str, text: &str) -> Result<Limit, Error> {
     if text.eq_ignore_ascii_case("max") {

@@ -1,18 +1,90 @@
-//! How datagrams cross the system's border: one interface, and its portable form with one datagram a call.
+//! How datagrams cross the system's border: one interface, Linux's form of it with up to 64 datagrams a call, and its
+//! portable twin with one.
 
 use std::io;
 use std::net::SocketAddr;
 
 use mio::net::UdpSocket;
 
+use super::sys;
+
 /// Sends and receives on nonblocking sockets.
 pub trait DatagramIo {
-    /// Sends the first datagrams of `outgoing` that are meant for `socket`'s family, and says how many left. An error
-    /// is about the first datagram, and means that none left.
+    /// Sends the first datagrams of `outgoing` and says how many left. An error is about the first datagram, and means
+    /// that none left.
     fn send(&mut self, socket: &UdpSocket, outgoing: &Outgoing) -> io::Result<usize>;
 
-    /// Receives at least one datagram and gives each to `take`; `WouldBlock` when none waits. Says how many.
-    fn receive(&mut self, socket: &UdpSocket, take: &mut dyn FnMut(SocketAddr, &[u8])) -> io::Result<usize>;
+    /// Receives at least one datagram and gives each to `take`; `WouldBlock` when none waits.
+    fn receive(&mut self, socket: &UdpSocket, take: &mut dyn FnMut(SocketAddr, &[u8])) -> io::Result<Received>;
+}
+
+/// What one call received.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Received {
+    /// Datagrams.
+    pub count: usize,
+    /// Datagrams that the kernel has dropped on this socket so far, if it said so.
+    pub dropped: Option<u32>,
+}
+
+/// Which calls are used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Path {
+    /// Up to 64 datagrams a call, as Linux can.
+    Mmsg,
+    /// One datagram a call, as every system can.
+    Portable,
+}
+
+impl Path {
+    /// The word for it.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Mmsg => "mmsg",
+            Self::Portable => "portable",
+        }
+    }
+
+    /// Something that sends and receives so.
+    #[must_use]
+    pub fn open(self) -> Box<dyn DatagramIo> {
+        match self {
+            Self::Mmsg => Box::new(Mmsg::new()),
+            Self::Portable => Box::new(Portable::new()),
+        }
+    }
+}
+
+/// Up to [`BATCH`] datagrams a system call.
+pub struct Mmsg {
+    send: sys::SendBatch,
+    receive: sys::ReceiveBatch,
+}
+
+impl Mmsg {
+    /// With slots for the largest datagrams there are.
+    #[must_use]
+    pub fn new() -> Self {
+        Self { send: sys::SendBatch::new(BATCH), receive: sys::ReceiveBatch::new(BATCH, LARGEST) }
+    }
+}
+
+impl Default for Mmsg {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl DatagramIo for Mmsg {
+    fn send(&mut self, socket: &UdpSocket, outgoing: &Outgoing) -> io::Result<usize> {
+        socket.try_io(|| self.send.send(socket, outgoing.iter()))
+    }
+
+    fn receive(&mut self, socket: &UdpSocket, take: &mut dyn FnMut(SocketAddr, &[u8])) -> io::Result<Received> {
+        let (count, dropped) = socket.try_io(|| self.receive.receive(socket, take))?;
+        Ok(Received { count, dropped })
+    }
 }
 
 /// One datagram a system call, with nothing but the standard library's calls.
@@ -42,10 +114,10 @@ impl DatagramIo for Portable {
         }
     }
 
-    fn receive(&mut self, socket: &UdpSocket, take: &mut dyn FnMut(SocketAddr, &[u8])) -> io::Result<usize> {
+    fn receive(&mut self, socket: &UdpSocket, take: &mut dyn FnMut(SocketAddr, &[u8])) -> io::Result<Received> {
         let (size, from) = socket.recv_from(&mut self.slot)?;
         take(from, &self.slot[..size]);
-        Ok(1)
+        Ok(Received { count: 1, dropped: None })
     }
 }
 
@@ -59,13 +131,9 @@ pub struct Outgoing {
 }
 
 impl Outgoing {
-    /// The buffer to append the next datagram to; [`Outgoing::push`] says where it goes.
-    pub fn buffer(&mut self) -> &mut Vec<u8> {
-        &mut self.bytes
-    }
-
-    /// What was appended since the last push is a datagram for `to`.
-    pub fn push(&mut self, to: SocketAddr) {
+    /// Adds a datagram for `to`.
+    pub fn push(&mut self, to: SocketAddr, data: &[u8]) {
+        self.bytes.extend_from_slice(data);
         self.ends.push((to, self.bytes.len()));
     }
 
@@ -75,6 +143,14 @@ impl Outgoing {
         let &(to, end) = self.ends.get(self.sent)?;
         let start = self.sent.checked_sub(1).map_or(0, |last| self.ends[last].1);
         Some((to, &self.bytes[start..end]))
+    }
+
+    /// All that have not left, in order.
+    pub fn iter(&self) -> impl Iterator<Item = (SocketAddr, &[u8])> {
+        let begin = self.sent.checked_sub(1).map_or(0, |last| self.ends[last].1);
+        let waiting = &self.ends[self.sent..];
+        let starts = std::iter::once(begin).chain(waiting.iter().map(|(_, end)| *end));
+        starts.zip(waiting).map(|(start, (to, end))| (*to, &self.bytes[start..*end]))
     }
 
     /// The first `count` have left, or never will.
@@ -114,11 +190,11 @@ mod tests {
         let mut outgoing = Outgoing::default();
         let to = |port| SocketAddr::from(([127, 0, 0, 1], port));
         for port in 1..=3 {
-            outgoing.buffer().extend(std::iter::repeat_n(port as u8, usize::from(port)));
-            outgoing.push(to(port));
+            outgoing.push(to(port), &vec![port as u8; usize::from(port)]);
         }
         assert_eq!(outgoing.front(), Some((to(1), &[1][..])));
         outgoing.advance(1);
+        assert_eq!(outgoing.iter().collect::<Vec<_>>(), [(to(2), &[2, 2][..]), (to(3), &[3, 3, 3])]);
         assert_eq!(outgoing.front(), Some((to(2), &[2, 2][..])));
         assert_eq!(outgoing.front(), Some((to(2), &[2, 2][..])));
         outgoing.advance(2);

@@ -18,8 +18,8 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag::register_conditional_shutdown;
 use signal_hook_mio::v1_0::Signals;
 
-use super::batch::{DatagramIo, Outgoing};
-use super::lane::Lane;
+use super::batch::{DatagramIo, Received};
+use super::lane::{Lane, Lanes};
 use super::socket::{Granted, Local};
 use super::{Error, sys};
 use crate::engine::{Batch, Engine, Oddity, Snapshot};
@@ -29,12 +29,10 @@ pub struct Driver {
     engine: Engine,
     poll: Poll,
     events: Events,
-    ipv4: Option<Lane>,
-    ipv6: Option<Lane>,
-    /// The system's error number if the IPv6 socket could not be opened.
-    no_ipv6: i32,
+    lanes: Lanes,
     io: Box<dyn DatagramIo>,
-    outgoing: Outgoing,
+    /// The datagram that the engine writes.
+    request: Vec<u8>,
     writer: Handover,
     signals: Signals,
     /// The next signal ends the process, whatever blocks it.
@@ -123,21 +121,13 @@ impl Driver {
         }
         let mut signals = Signals::new(&stopping).map_err(setup)?;
         poll.registry().register(&mut signals, SIGNALS, Interest::READABLE).map_err(setup)?;
-        // A machine without IPv6 still scans the rest; the IPv6 targets end as `send_error`, with the reason.
-        let (ipv6, no_ipv6) = match ipv6.then(|| Lane::open(&poll, local, true, IPV6)) {
-            None => (None, libc::EAFNOSUPPORT),
-            Some(Ok(lane)) => (Some(lane), 0),
-            Some(Err(error)) => (None, error.os_error().unwrap_or(libc::EAFNOSUPPORT)),
-        };
         Ok(Self {
             engine,
-            ipv4: ipv4.then(|| Lane::open(&poll, local, false, IPV4)).transpose()?,
-            ipv6,
-            no_ipv6,
+            lanes: Lanes::open(&poll, local, ipv4, ipv6, FIRST_LANE)?,
             poll,
             events: Events::with_capacity(16),
             io,
-            outgoing: Outgoing::default(),
+            request: Vec::new(),
             writer,
             signals,
             impatient,
@@ -146,13 +136,10 @@ impl Driver {
         })
     }
 
-    /// Addresses of the IPv4 and of the IPv6 socket; unspecified ones where there is none or it is bound to none.
+    /// Addresses of an IPv4 and of an IPv6 socket; unspecified ones where there is none or it is bound to none.
     #[must_use]
     pub fn local_addresses(&self) -> [SocketAddr; 2] {
-        let unspecified = [SocketAddr::from(([0; 4], 0)), SocketAddr::from(([0_u16; 8], 0))];
-        let of = |lane: &Option<Lane>| lane.as_ref().and_then(|lane| lane.socket.local_addr().ok());
-        let [ipv4, ipv6] = [of(&self.ipv4), of(&self.ipv6)];
-        [ipv4.unwrap_or(unspecified[0]), ipv6.unwrap_or(unspecified[1])]
+        self.lanes.addresses()
     }
 
     /// A handle that stops the run from another thread.
@@ -172,10 +159,10 @@ impl Driver {
             // answer that has arrived by then comes before its time-out, however long the process was stopped.
             let now = Instant::now();
             if self.engine.is_due(now) {
-                self.lanes_mut().for_each(|lane| lane.readable = true);
+                self.lanes.iter_mut().for_each(|lane| lane.readable = true);
             }
             let drained = self.receive(watch);
-            if let Some(seen) = self.seen_until(now) {
+            if let Some(seen) = self.lanes.seen_until(now) {
                 self.engine.handle_timeout(seen);
             }
             let blocked = self.send();
@@ -196,12 +183,6 @@ impl Driver {
         }
     }
 
-    /// The time before which everything that arrived has been read, if that is later than it was. `now` was taken before
-    /// the last look at the sockets.
-    fn seen_until(&mut self, now: Instant) -> Option<Instant> {
-        self.lanes_mut().map(|lane| lane.seen_until(now)).try_fold(now, |seen, of_lane| Some(seen.min(of_lane?)))
-    }
-
     fn stop_if_asked(&mut self) {
         if self.halt.asked.swap(false, Ordering::AcqRel) {
             self.stop = Some(Stop::Output);
@@ -212,7 +193,7 @@ impl Driver {
     }
 
     fn drain_errors(&mut self) {
-        for lane in [&self.ipv4, &self.ipv6].into_iter().flatten() {
+        for lane in self.lanes.iter() {
             drain_errors(&mut self.engine, lane);
         }
     }
@@ -220,19 +201,24 @@ impl Driver {
     /// Receives what waits, up to a bound; true if every socket has nothing more to give.
     fn receive(&mut self, watch: &mut dyn Watch) -> bool {
         let mut drained = true;
-        for lane in [&mut self.ipv4, &mut self.ipv6].into_iter().flatten() {
+        for lane in self.lanes.iter_mut() {
             let (engine, io) = (&mut self.engine, &mut self.io);
             let mut received = 0;
             let mut failures = 0;
             while lane.readable && received < MOST_RECEIVED {
+                // Read by the first datagram of a call: the call is what takes the time.
+                let mut now = None;
                 let mut take = |from, data: &[u8]| {
-                    let now = Instant::now();
+                    let now = *now.get_or_insert_with(Instant::now);
                     if let Some(oddity) = engine.handle_datagram(now, now, from, data) {
                         watch.odd(from, &oddity, data);
                     }
                 };
                 match io.receive(&lane.socket, &mut take) {
-                    Ok(count) => received += count,
+                    Ok(Received { count, dropped }) => {
+                        received += count;
+                        lane.dropped = dropped.unwrap_or(lane.dropped);
+                    }
                     Err(error) if error.kind() == ErrorKind::WouldBlock => lane.readable = false,
                     // An error of an earlier datagram is reported on whatever call comes next. It is in the queue with
                     // its address; the call is repeated, and only a socket that keeps failing is left until the next
@@ -255,47 +241,32 @@ impl Driver {
         let now = Instant::now();
         // What the system did not take has been charged already and leaves first; nothing is added to it, so that the
         // end of a blockage is no burst.
-        let may_fill = self.outgoing.is_empty();
-        while may_fill
-            && !self.outgoing.is_full()
-            && let Some(transmit) = self.engine.poll_transmit(now, self.outgoing.buffer())
-        {
-            self.outgoing.push(transmit.to);
+        if self.lanes.have_sent_all() {
+            self.fill(now);
         }
-        let mut failures = 0;
-        // Bounded by the datagrams of the batch and the failures that are allowed in a row.
-        while let Some((to, _)) = self.outgoing.front() {
-            let lane = if to.is_ipv4() { self.ipv4.as_ref() } else { self.ipv6.as_ref() };
-            let Some(lane) = lane else {
-                self.engine.handle_send_error(now, to, self.no_ipv6);
-                self.outgoing.advance(1);
-                continue;
-            };
-            match self.io.send(&lane.socket, &self.outgoing) {
-                Ok(count) => {
-                    self.outgoing.advance(count);
-                    failures = 0;
+        let mut blocked = false;
+        for lane in self.lanes.iter_mut() {
+            blocked |= send_all(&mut self.engine, self.io.as_mut(), lane, now);
+        }
+        blocked
+    }
+
+    /// Takes what may leave from the engine, until one socket has a batch.
+    fn fill(&mut self, now: Instant) {
+        let mut full = false;
+        self.request.clear();
+        while !full && let Some(transmit) = self.engine.poll_transmit(now, &mut self.request) {
+            match self.lanes.of(&transmit.to) {
+                Ok(number) => {
+                    if let Some(lane) = self.lanes.get_mut(number) {
+                        lane.outgoing.push(transmit.to, &self.request);
+                        full = lane.outgoing.is_full();
+                    }
                 }
-                Err(error) if error.kind() == ErrorKind::WouldBlock => return true,
-                // There is no room on the way to this address; there may be on the way to others.
-                Err(error) if is_congestion(&error) => {
-                    self.engine.handle_congestion(Instant::now(), to, error.raw_os_error().unwrap_or(libc::ENOBUFS));
-                    self.outgoing.advance(1);
-                }
-                // It may be the error of an earlier datagram, to another address: look, and try again.
-                Err(_) if failures < MOST_FAILURES => {
-                    failures += 1;
-                    drain_errors(&mut self.engine, lane);
-                }
-                Err(error) => {
-                    let number = error.raw_os_error().unwrap_or(libc::EIO);
-                    self.engine.handle_send_error(now, to, number);
-                    self.outgoing.advance(1);
-                    failures = 0;
-                }
+                Err(error) => self.engine.handle_send_error(now, transmit.to, error),
             }
+            self.request.clear();
         }
-        false
     }
 
     fn hand_over(&mut self, unwritten: &mut Option<Batch>) {
@@ -339,10 +310,13 @@ impl Driver {
         let mut signalled = false;
         for event in &self.events {
             match event.token() {
-                IPV4 => set_readable(self.ipv4.as_mut()),
-                IPV6 => set_readable(self.ipv6.as_mut()),
                 SIGNALS => signalled = true,
-                _ => {}
+                WAKER => {}
+                Token(number) => {
+                    if let Some(lane) = self.lanes.get_mut(number - FIRST_LANE) {
+                        lane.readable = true;
+                    }
+                }
             }
         }
         if signalled {
@@ -360,24 +334,15 @@ impl Driver {
     }
 
     fn outcome(&self) -> Outcome {
-        let granted = self.lanes().map(|lane| lane.granted).next();
+        let granted = self.lanes.iter().map(|lane| lane.granted).next();
         Outcome { stop: self.stop, snapshot: self.snapshot(), granted }
     }
 
     /// The engine's, with what only the sockets know.
     fn snapshot(&self) -> Snapshot {
         let mut snapshot = self.engine.snapshot();
-        let dropped = self.lanes().filter_map(|lane| sys::dropped(&lane.socket).ok());
-        snapshot.datagrams.dropped_by_kernel = dropped.map(u64::from).sum();
+        snapshot.datagrams.dropped_by_kernel = self.lanes.dropped();
         snapshot
-    }
-
-    fn lanes_mut(&mut self) -> impl Iterator<Item = &mut Lane> {
-        [&mut self.ipv4, &mut self.ipv6].into_iter().flatten()
-    }
-
-    fn lanes(&self) -> impl Iterator<Item = &Lane> {
-        [&self.ipv4, &self.ipv6].into_iter().flatten()
     }
 }
 
@@ -403,10 +368,35 @@ fn drain_errors(engine: &mut Engine, lane: &Lane) {
     }
 }
 
-fn set_readable(lane: Option<&mut Lane>) {
-    if let Some(lane) = lane {
-        lane.readable = true;
+/// Sends what waits on a socket; true if the system takes no more at the moment.
+fn send_all(engine: &mut Engine, io: &mut dyn DatagramIo, lane: &mut Lane, now: Instant) -> bool {
+    let mut failures = 0;
+    // Bounded by the datagrams of the batch and the failures that are allowed in a row.
+    while let Some((to, _)) = lane.outgoing.front() {
+        match io.send(&lane.socket, &lane.outgoing) {
+            Ok(count) => {
+                lane.outgoing.advance(count);
+                failures = 0;
+            }
+            Err(error) if error.kind() == ErrorKind::WouldBlock => return true,
+            // There is no room on the way to this address; there may be on the way to others.
+            Err(error) if is_congestion(&error) => {
+                engine.handle_congestion(Instant::now(), to, error.raw_os_error().unwrap_or(libc::ENOBUFS));
+                lane.outgoing.advance(1);
+            }
+            // It may be the error of an earlier datagram, to another address: look, and try again.
+            Err(_) if failures < MOST_FAILURES => {
+                failures += 1;
+                drain_errors(engine, lane);
+            }
+            Err(error) => {
+                engine.handle_send_error(now, to, error.raw_os_error().unwrap_or(libc::EIO));
+                lane.outgoing.advance(1);
+                failures = 0;
+            }
+        }
     }
+    false
 }
 
 /// The system cannot take the datagram at the moment, and will later.
@@ -420,10 +410,10 @@ fn sleep_for(wait: Duration, is_tight: bool) -> Duration {
     if is_tight { Duration::from_millis(wait.as_millis() as u64) } else { wait }
 }
 
-const IPV4: Token = Token(0);
-const IPV6: Token = Token(1);
-const SIGNALS: Token = Token(2);
-const WAKER: Token = Token(3);
+const SIGNALS: Token = Token(0);
+const WAKER: Token = Token(1);
+/// Token of the first socket; those of the others follow.
+const FIRST_LANE: usize = 2;
 
 /// Signals that stop a run.
 pub const STOPPING: [i32; 3] = [SIGINT, SIGTERM, SIGHUP];

@@ -28,10 +28,14 @@ pub struct Local {
     pub ports: Option<(u16, u16)>,
     /// Network interface.
     pub interface: Option<String>,
+    /// Sockets of each family; at least one is opened.
+    pub sockets: usize,
+    /// Bytes of the receive buffers, if not [`BUFFER`].
+    pub receive_buffer: Option<usize>,
 }
 
 /// Opens a socket to scan from, bound as `local` says.
-pub fn open(local: &Local, ipv6: bool, buffer: usize) -> Result<(std::net::UdpSocket, Granted), Error> {
+pub fn open(local: &Local, ipv6: bool) -> Result<(std::net::UdpSocket, Granted), Error> {
     let ip: IpAddr = if ipv6 {
         local.ipv6.unwrap_or(Ipv6Addr::UNSPECIFIED).into()
     } else {
@@ -43,8 +47,9 @@ pub fn open(local: &Local, ipv6: bool, buffer: usize) -> Result<(std::net::UdpSo
         if ipv6 {
             socket.set_only_v6(true)?;
         }
-        let granted = tune(&socket, buffer)?;
+        let granted = tune(&socket, local.receive_buffer.unwrap_or(BUFFER))?;
         sys::enable_error_queue(&socket, ipv6)?;
+        sys::enable_drop_counter(&socket)?;
         if let Some(interface) = &local.interface {
             socket.bind_device(Some(interface.as_bytes()))?;
         }
@@ -66,15 +71,16 @@ pub fn claim(ip: IpAddr) -> io::Result<()> {
     std::net::UdpSocket::bind((ip, 0)).map(drop)
 }
 
-/// Makes `socket` nonblocking and its buffers as large as `buffer` bytes, or as large as the system allows.
-pub fn tune(socket: &Socket, buffer: usize) -> io::Result<Granted> {
+/// Makes `socket` nonblocking, its receive buffer as large as `receive` bytes and its send buffer as [`BUFFER`], or as large
+/// as the system allows.
+pub fn tune(socket: &Socket, receive: usize) -> io::Result<Granted> {
     socket.set_nonblocking(true)?;
     // Only a privileged process may go past the system's limit; the others take what they can get.
-    if sys::force_receive_buffer(socket, buffer).is_err() {
-        socket.set_recv_buffer_size(buffer)?;
+    if sys::force_receive_buffer(socket, receive).is_err() {
+        socket.set_recv_buffer_size(receive)?;
     }
-    if sys::force_send_buffer(socket, buffer).is_err() {
-        socket.set_send_buffer_size(buffer)?;
+    if sys::force_send_buffer(socket, BUFFER).is_err() {
+        socket.set_send_buffer_size(BUFFER)?;
     }
     Ok(Granted { receive_buffer: socket.recv_buffer_size()?, send_buffer: socket.send_buffer_size()? })
 }

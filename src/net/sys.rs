@@ -148,6 +148,207 @@ pub fn is_ignored(signal: i32) -> bool {
     }
 }
 
+/// Asks for the number of dropped datagrams beside each one that is received after some were (`SO_RXQ_OVFL`).
+pub fn enable_drop_counter(socket: &impl AsFd) -> io::Result<()> {
+    set_option(socket, libc::SOL_SOCKET, libc::SO_RXQ_OVFL, 1)
+}
+
+/// Datagrams that are sent in one system call (`sendmmsg`).
+pub struct SendBatch {
+    names: Box<[Name]>,
+    slices: Box<[libc::iovec]>,
+    headers: Box<[libc::mmsghdr]>,
+}
+
+/// Datagrams that are received in one system call (`recvmmsg`), each into a slot of its own.
+pub struct ReceiveBatch {
+    slots: Box<[u8]>,
+    slot_size: usize,
+    names: Box<[Name]>,
+    control: Box<[ControlBuffer]>,
+    /// Point into `slots`; read by the kernel through `headers`.
+    _slices: Box<[libc::iovec]>,
+    headers: Box<[libc::mmsghdr]>,
+}
+
+// SAFETY: the pointers in both lead into memory that the same value owns, on the heap, where it does not move.
+unsafe impl Send for SendBatch {}
+// SAFETY: as above.
+unsafe impl Send for ReceiveBatch {}
+
+impl SendBatch {
+    /// Room for `count` datagrams.
+    #[must_use]
+    pub fn new(count: usize) -> Self {
+        let mut names = boxed(count, Name::unspecified);
+        let mut slices = boxed(count, || libc::iovec { iov_base: ptr::null_mut(), iov_len: 0 });
+        let headers = (0..count).map(|i| header(&mut names[i], &mut slices[i], None)).collect();
+        Self { names, slices, headers }
+    }
+
+    /// Sends the first of `datagrams`, as many as there is room for, and says how many left. An error is about the first
+    /// one, and means that none left.
+    pub fn send<'a>(
+        &mut self,
+        socket: &impl AsFd,
+        datagrams: impl Iterator<Item = (SocketAddr, &'a [u8])>,
+    ) -> io::Result<usize> {
+        let mut count = 0;
+        let places = self.names.iter_mut().zip(&mut self.slices).zip(&mut self.headers);
+        for (((name, slice), header), (to, data)) in places.zip(datagrams) {
+            header.msg_hdr.msg_namelen = name.set(to);
+            *slice = libc::iovec { iov_base: data.as_ptr().cast_mut().cast(), iov_len: data.len() };
+            count += 1;
+        }
+        if count == 0 {
+            return Ok(0);
+        }
+        // SAFETY: the first `count` headers point to names and slices of this value, and the slices to data that is
+        // borrowed until the call returns; sendmmsg reads all of it and writes the lengths in the headers.
+        let sent =
+            unsafe { libc::sendmmsg(socket.as_fd().as_raw_fd(), self.headers.as_mut_ptr(), count as libc::c_uint, 0) };
+        if sent < 0 { Err(io::Error::last_os_error()) } else { Ok(sent as usize) }
+    }
+}
+
+impl ReceiveBatch {
+    /// `count` slots of `slot_size` bytes.
+    #[must_use]
+    pub fn new(count: usize, slot_size: usize) -> Self {
+        let mut slots = vec![0; count * slot_size].into_boxed_slice();
+        let mut names = boxed(count, Name::unspecified);
+        let mut control = boxed(count, ControlBuffer::new);
+        let mut slices: Box<[_]> = slots
+            .chunks_exact_mut(slot_size)
+            .map(|slot| libc::iovec { iov_base: slot.as_mut_ptr().cast(), iov_len: slot.len() })
+            .collect();
+        let headers = (0..count).map(|i| header(&mut names[i], &mut slices[i], Some(&mut control[i]))).collect();
+        Self { slots, slot_size, names, control, _slices: slices, headers }
+    }
+
+    /// Receives what waits, at least one datagram, and gives each to `take`. Says how many, and how many datagrams the
+    /// kernel has dropped on this socket so far, if it says so.
+    pub fn receive(
+        &mut self,
+        socket: &impl AsFd,
+        take: &mut dyn FnMut(SocketAddr, &[u8]),
+    ) -> io::Result<(usize, Option<u32>)> {
+        for header in &mut self.headers {
+            header.msg_hdr.msg_namelen = size_of::<Name>() as libc::socklen_t;
+            header.msg_hdr.msg_controllen = size_of::<ControlBuffer>() as _;
+        }
+        // SAFETY: every header points to a name, a slot and a control buffer of this value, with their sizes; recvmmsg
+        // writes no more than that and stores the lengths in the headers.
+        let received = unsafe {
+            libc::recvmmsg(
+                socket.as_fd().as_raw_fd(),
+                self.headers.as_mut_ptr(),
+                self.headers.len() as libc::c_uint,
+                0,
+                ptr::null_mut(),
+            )
+        };
+        if received < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        let received = received as usize;
+        let slots = self.slots.chunks_exact(self.slot_size);
+        for ((header, name), slot) in self.headers.iter().zip(&self.names).zip(slots).take(received) {
+            if let (Some(from), Some(data)) = (name.get(), slot.get(..header.msg_len as usize)) {
+                take(from, data);
+            }
+        }
+        Ok((received, self.dropped(received)))
+    }
+
+    /// What the last datagram's control messages say about drops.
+    fn dropped(&self, received: usize) -> Option<u32> {
+        let last = received.checked_sub(1)?;
+        let length = self.headers[last].msg_hdr.msg_controllen;
+        control_messages(&self.control[last], length).find_map(|(level, kind, data)| {
+            if level == libc::SOL_SOCKET && kind == libc::SO_RXQ_OVFL { read::<u32>(data) } else { None }
+        })
+    }
+}
+
+fn boxed<T>(count: usize, make: impl FnMut() -> T) -> Box<[T]> {
+    std::iter::repeat_with(make).take(count).collect()
+}
+
+/// The header of one message, for the lifetime of the boxes that the places lie in.
+fn header(name: &mut Name, slice: &mut libc::iovec, control: Option<&mut ControlBuffer>) -> libc::mmsghdr {
+    // SAFETY: `mmsghdr` is plain data for which all zeros is valid.
+    let mut message: libc::mmsghdr = unsafe { mem::zeroed() };
+    message.msg_hdr.msg_name = ptr::from_mut(name).cast();
+    message.msg_hdr.msg_namelen = size_of::<Name>() as libc::socklen_t;
+    message.msg_hdr.msg_iov = slice;
+    message.msg_hdr.msg_iovlen = 1;
+    if let Some(control) = control {
+        message.msg_hdr.msg_control = control.0.as_mut_ptr().cast();
+        message.msg_hdr.msg_controllen = size_of::<ControlBuffer>() as _;
+    }
+    message
+}
+
+/// An address as the kernel reads and writes it.
+#[derive(Clone, Copy)]
+#[repr(C)]
+union Name {
+    family: libc::sa_family_t,
+    v4: libc::sockaddr_in,
+    v6: libc::sockaddr_in6,
+}
+
+impl Name {
+    fn unspecified() -> Self {
+        // SAFETY: all zeros is a valid value of each member: an address of no family.
+        unsafe { mem::zeroed() }
+    }
+
+    /// Makes it `address`, and says how many bytes of it count.
+    fn set(&mut self, address: SocketAddr) -> libc::socklen_t {
+        match address {
+            SocketAddr::V4(address) => {
+                self.v4 = libc::sockaddr_in {
+                    sin_family: libc::AF_INET as libc::sa_family_t,
+                    sin_port: address.port().to_be(),
+                    sin_addr: libc::in_addr { s_addr: address.ip().to_bits().to_be() },
+                    sin_zero: [0; 8],
+                };
+                size_of::<libc::sockaddr_in>() as libc::socklen_t
+            }
+            SocketAddr::V6(address) => {
+                self.v6 = libc::sockaddr_in6 {
+                    sin6_family: libc::AF_INET6 as libc::sa_family_t,
+                    sin6_port: address.port().to_be(),
+                    sin6_flowinfo: 0,
+                    sin6_addr: libc::in6_addr { s6_addr: address.ip().octets() },
+                    sin6_scope_id: address.scope_id(),
+                };
+                size_of::<libc::sockaddr_in6>() as libc::socklen_t
+            }
+        }
+    }
+
+    fn get(&self) -> Option<SocketAddr> {
+        // SAFETY: every member begins with the family, which is an integer; it says which member the kernel wrote, and
+        // these are structures of integers, for which every pattern of bits is valid.
+        unsafe {
+            match libc::c_int::from(self.family) {
+                libc::AF_INET => {
+                    let ip = Ipv4Addr::from_bits(u32::from_be(self.v4.sin_addr.s_addr));
+                    Some(SocketAddr::from((ip, u16::from_be(self.v4.sin_port))))
+                }
+                libc::AF_INET6 => {
+                    let ip = self.v6.sin6_addr.s6_addr;
+                    Some(canonical(SocketAddr::from((ip, u16::from_be(self.v6.sin6_port)))))
+                }
+                _ => None,
+            }
+        }
+    }
+}
+
 fn cause(error: &libc::sock_extended_err) -> Cause {
     const V4_UNREACHABLE: u8 = 3;
     const V6_UNREACHABLE: u8 = 1;
@@ -184,11 +385,11 @@ fn set_option(socket: &impl AsFd, level: libc::c_int, name: libc::c_int, value: 
 
 /// Room for the control messages of one datagram, aligned as `cmsghdr` needs it.
 #[repr(align(8))]
-struct ControlBuffer([u8; 256]);
+struct ControlBuffer([u8; CONTROL]);
 
 impl ControlBuffer {
     const fn new() -> Self {
-        Self([0; 256])
+        Self([0; CONTROL])
     }
 }
 
@@ -237,20 +438,25 @@ impl<'a> Message<'a> {
 
     /// The control messages that came: level, type and data of each.
     fn control(&self) -> impl Iterator<Item = (libc::c_int, libc::c_int, &[u8])> {
-        let bytes = &self.control.0[..self.control_length.min(self.control.0.len())];
-        let mut at = 0;
-        std::iter::from_fn(move || {
-            let header: libc::cmsghdr = read(bytes.get(at..)?)?;
-            // SAFETY: these two only compute.
-            let (head, space) = unsafe {
-                let head = libc::CMSG_LEN(0) as usize;
-                (head, libc::CMSG_SPACE(header.cmsg_len.checked_sub(head)? as u32) as usize)
-            };
-            let data = bytes.get(at + head..at + header.cmsg_len)?;
-            at += space;
-            Some((header.cmsg_level, header.cmsg_type, data))
-        })
+        control_messages(self.control, self.control_length)
     }
+}
+
+/// The control messages in the first `length` bytes of `control`: level, type and data of each.
+fn control_messages(control: &ControlBuffer, length: usize) -> impl Iterator<Item = (libc::c_int, libc::c_int, &[u8])> {
+    let bytes = &control.0[..length.min(control.0.len())];
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        let header: libc::cmsghdr = read(bytes.get(at..)?)?;
+        // SAFETY: these two only compute.
+        let (head, space) = unsafe {
+            let head = libc::CMSG_LEN(0) as usize;
+            (head, libc::CMSG_SPACE(header.cmsg_len.checked_sub(head)? as u32) as usize)
+        };
+        let data = bytes.get(at + head..at + header.cmsg_len)?;
+        at += space;
+        Some((header.cmsg_level, header.cmsg_type, data))
+    })
 }
 
 /// Reads a plain C structure from the start of `bytes`.
@@ -259,7 +465,7 @@ fn read<T: Copy>(bytes: &[u8]) -> Option<T> {
         return None;
     }
     // SAFETY: there are enough bytes, the read needs no alignment, and the callers' types (`cmsghdr`, `in_pktinfo`,
-    // `sock_extended_err`) are C structures of integers, for which every pattern of bits is valid.
+    // `sock_extended_err`, `u32`) are C structures of integers, for which every pattern of bits is valid.
     Some(unsafe { ptr::read_unaligned(bytes.as_ptr().cast()) })
 }
 
@@ -273,6 +479,9 @@ fn canonical(address: SocketAddr) -> SocketAddr {
         address.port(),
     )
 }
+
+/// Bytes of control messages that are read of one datagram.
+const CONTROL: usize = 256;
 
 #[cfg(test)]
 mod tests {
