@@ -64,10 +64,24 @@ impl Sorter {
         self.places.remove(&None);
     }
 
-    /// What was recorded of each server.
+    /// What was recorded of each server, and how many addresses were left out because nothing that they sent or were sent
+    /// is of any protocol here.
     #[must_use]
-    pub fn finish(self) -> Vec<Recording> {
-        self.recordings
+    pub fn finish(self) -> (Vec<Recording>, usize) {
+        let all = self.recordings.len();
+        let known: Vec<_> = self.recordings.into_iter().filter(Recording::is_known).collect();
+        let strangers = all - known.len();
+        (known, strangers)
+    }
+}
+
+impl Recording {
+    /// True if it was asked something, or sent something that belongs to a protocol; and always in a file that names no
+    /// addresses, because there it is what the user means.
+    fn is_known(&self) -> bool {
+        self.address.is_none()
+            || !self.requests.is_empty()
+            || protocol::all().any(|protocol| self.replies.iter().any(|reply| belongs_to(protocol, reply)))
     }
 }
 

@@ -23,7 +23,7 @@ fn no_bytes_from_the_network_panic_or_take_more_memory_than_they_may() {
     let mut kinds: BTreeMap<_, Vec<(AnyProtocol, &Vec<u8>)>> = BTreeMap::new();
     for (protocol, reply) in &replies {
         let mut notes = Dissection::default();
-        let _ = protocol.dissect(reply, &mut notes);
+        let _ = protocol.dissect(reply, &[], &mut notes);
         kinds.entry((protocol.spec().name, notes.title)).or_default().push((*protocol, reply));
     }
     assert!(kinds.len() >= 12, "not every kind of reply is there: {:?}", kinds.keys());
@@ -78,7 +78,7 @@ fn read(protocol: AnyProtocol, data: &[u8], reply: &[u8]) -> usize {
         assert!(listed <= parts.iter().map(|part| part.len()).sum(), "more entries than bytes");
     }
     let mut notes = Dissection::default();
-    let _ = protocol.dissect(data, &mut notes);
+    let _ = protocol.dissect(data, &[reply], &mut notes);
     drop(notes);
     let mut served = Replies::default();
     protocol.serve(&Persona::default(), data, &mut served);

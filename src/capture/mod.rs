@@ -155,6 +155,15 @@ impl Capture<'_> {
         }
     }
 
+    /// What a pcapng says to whoever reads it, once its first datagram was read.
+    #[must_use]
+    pub fn comment(&self) -> Option<&str> {
+        match &self.format {
+            Format::Hex(_) => None,
+            Format::Packets(packets, _) => packets.comment(),
+        }
+    }
+
     fn advance(&mut self) -> Result<Option<Datagram>, Error> {
         let (packets, layers) = match &mut self.format {
             Format::Hex(lines) => return lines.next_datagram(),

@@ -41,6 +41,8 @@ pub(super) struct Packets<R> {
     block: Vec<u8>,
     /// Packets that were read.
     count: u64,
+    /// What the first section header says to whoever reads it.
+    comment: Option<String>,
     format: Format,
 }
 
@@ -70,13 +72,18 @@ impl<R: Read> Packets<R> {
     /// Reads a capture from its start, which is `head`.
     pub(super) fn open(name: &str, head: &[u8], input: R) -> Result<Self, Error> {
         let format = Format::Pcapng { big_endian: false, interfaces: Vec::new() };
-        let mut packets = Self { name: name.into(), input, block: Vec::new(), count: 0, format };
+        let mut packets = Self { name: name.into(), input, block: Vec::new(), count: 0, comment: None, format };
         if !head.starts_with(PCAPNG) {
             packets.need(PCAP_HEADER)?;
             let header = parse_pcap_header(&packets.block).map(|(_, header)| header);
             packets.format = Format::Pcap(header.map_err(|_| packets.damaged("its header cannot be read"))?);
         }
         Ok(packets)
+    }
+
+    /// What the first section header that was read says to whoever reads it.
+    pub(super) fn comment(&self) -> Option<&str> {
+        self.comment.as_deref()
     }
 
     /// The next packet, or none at the end.
@@ -179,7 +186,8 @@ impl<R: Read> Packets<R> {
         if size < BLOCK_HEADER {
             return Err(self.damaged("a block is shorter than any can be"));
         }
-        if !matches!(kind, pcapng::EPB_MAGIC | pcapng::SPB_MAGIC | pcapng::IDB_MAGIC) {
+        let is_section = kind == pcapng::SHB_MAGIC && size <= MOST_SECTION_HEADER;
+        if !is_section && !matches!(kind, pcapng::EPB_MAGIC | pcapng::SPB_MAGIC | pcapng::IDB_MAGIC) {
             let rest = (size - BLOCK_HEADER) as u64;
             let passed = io::copy(&mut self.input.by_ref().take(rest), &mut io::sink());
             if passed.map_err(|source| self.failed(source))? < rest {
@@ -190,7 +198,22 @@ impl<R: Read> Packets<R> {
         } else {
             self.need(size)?;
         }
+        if is_section {
+            self.keep_comment();
+        }
         Ok(Some(kind))
+    }
+
+    /// Keeps the first comment that a section header has.
+    fn keep_comment(&mut self) {
+        let big_endian = matches!(self.format, Format::Pcapng { big_endian: true, .. });
+        let parse = if big_endian { pcapng::parse_sectionheaderblock_be } else { pcapng::parse_sectionheaderblock_le };
+        // A header that cannot be read has no comment; what it says besides is not needed.
+        let Ok((_, header)) = parse(&self.block) else { return };
+        let comment = header.options.iter().find(|option| option.code == OptionCode::Comment);
+        if let (None, Some(comment)) = (&self.comment, comment) {
+            self.comment = Some(String::from_utf8_lossy(comment.value()).into_owned());
+        }
     }
 
     fn add_interface(&mut self) -> Result<(), Error> {
@@ -271,6 +294,8 @@ const PCAP: [&[u8]; 4] = [b"\xA1\xB2\xC3\xD4", b"\xD4\xC3\xB2\xA1", b"\xA1\xB2\x
 const BYTE_ORDER: &[u8] = b"\x1A\x2B\x3C\x4D";
 const PCAP_HEADER: usize = 24;
 const RECORD_HEADER: usize = 16;
+/// Longest section header whose options are looked at.
+const MOST_SECTION_HEADER: usize = 64 << 10;
 /// Type, length, and the length again at the end; of a section header, the byte order.
 const BLOCK_HEADER: usize = 12;
 /// Far longer than any packet of a network (libpcap captures 256 KiB at most).

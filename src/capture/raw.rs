@@ -16,14 +16,15 @@ use etherparse::{PacketBuilder, PacketBuilderStep, UdpHeader};
 
 use super::layers::link;
 
-/// Appends what a file begins with.
-pub fn put_header(out: &mut Vec<u8>) {
+/// Appends what a file begins with. `comment` is for whoever reads it: [`Capture::comment`](super::Capture::comment).
+pub fn put_header(out: &mut Vec<u8>, comment: &str) {
     put_block(out, SECTION_HEADER, |out| {
         out.extend(BYTE_ORDER.to_le_bytes());
         out.extend(1_u16.to_le_bytes());
         out.extend(0_u16.to_le_bytes());
         // The length of the section is not given.
         out.extend((-1_i64).to_le_bytes());
+        put_option(out, COMMENT, comment.as_bytes());
         put_option(out, USER_APPLICATION, PROGRAM.as_bytes());
         put_option(out, END_OF_OPTIONS, &[]);
     });
@@ -98,6 +99,7 @@ const INTERFACE: u32 = 1;
 const ENHANCED_PACKET: u32 = 6;
 const BYTE_ORDER: u32 = 0x1A2B_3C4D;
 const END_OF_OPTIONS: u16 = 0;
+const COMMENT: u16 = 1;
 const USER_APPLICATION: u16 = 4;
 /// Type, length, and the length again.
 const BLOCK_OVERHEAD: usize = 12;
@@ -121,7 +123,7 @@ mod tests {
 
     fn written(datagrams: &[Datagram]) -> Vec<u8> {
         let mut out = Vec::new();
-        put_header(&mut out);
+        put_header(&mut out, "info,rules");
         for datagram in datagrams {
             let (from, to) = (datagram.from.unwrap(), datagram.to.unwrap());
             put_datagram(&mut out, datagram.at_us.unwrap(), from, to, &datagram.data);
@@ -190,7 +192,7 @@ mod tests {
         for (address, most) in [("192.0.2.1:1", MOST_IN_IPV4), ("[::1]:1", MOST_IN_IPV6)] {
             let address = address.parse().unwrap();
             let mut out = Vec::new();
-            put_header(&mut out);
+            put_header(&mut out, "info,rules");
             put_datagram(&mut out, 1, address, address, &vec![1; most]);
             let block = out.len();
             put_datagram(&mut out, 1, address, address, &vec![1; most + 1]);
@@ -205,7 +207,7 @@ mod tests {
     #[test]
     fn mixed_addresses_and_times_before_1970_are_written_as_they_can_be() {
         let mut out = Vec::new();
-        put_header(&mut out);
+        put_header(&mut out, "info,rules");
         put_datagram(&mut out, -5, "192.0.2.1:27015".parse().unwrap(), "[::]:5000".parse().unwrap(), b"data");
         let read = read("raw", &out[..]).unwrap().datagrams;
         let expected =

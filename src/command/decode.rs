@@ -13,57 +13,43 @@ use crate::error::Error;
 use crate::net::driver::read_clocks;
 use crate::offline::{self, Recording, Sorter};
 use crate::output::dissection::Dissector;
-use crate::output::is_stdout;
 use crate::output::table::Look;
+use crate::output::{Format, is_stdout};
 use crate::protocol::AnyProtocol;
+use crate::record::{QuerySet, Selection};
 
 /// Reads the files and prints what is asked for. Of a damaged file, what stands before the damage is shown.
 pub(super) fn run(args: DecodeArgs) -> Result<ExitCode, Error> {
     let DecodeConfig { files, form, protocol } = config::decode(args)?;
-    let mut datagrams = Vec::new();
+    let mut read = Vec::new();
     let mut damage = None;
-    for file in &files {
-        let mut read = Vec::new();
-        match read_file(file, &mut read) {
-            Err(error @ Error::Capture(capture::Error::Hex { .. })) => return Err(error),
-            Err(error) => damage = Some(error),
-            Ok(()) => {}
-        }
-        datagrams.push(read);
-        if damage.is_some() {
+    for path in &files {
+        let (file, result) = read_file(path)?;
+        read.push(file);
+        if let Err(error) = result {
+            damage = Some(error);
             break;
         }
     }
     let code = match form {
         Form::Dissection(style) => {
             let width = terminal_size::terminal_size().map(|(width, _)| width.0);
-            dissect(&datagrams, protocol, Dissector::new(style, width))
+            dissect(&read, protocol, Dissector::new(style, width))
         }
-        Form::Rows { format, selection, queries } => {
-            let recordings = sort(datagrams.into_iter());
-            let mut rows = format.writer(selection.as_ref(), Look { width: 0, colour: false });
-            print(|out| {
-                let mut buffer = Vec::new();
-                let mut result = Ok(());
-                let (now, _) = read_clocks();
-                offline::records(&recordings, protocol, queries, now, |record| {
-                    rows.row(record);
-                    if rows.len() >= ENOUGH && result.is_ok() {
-                        rows.take(&mut buffer);
-                        result = out.write_all(&buffer);
-                    }
-                });
-                result?;
-                rows.take(&mut buffer);
-                out.write_all(&buffer)
-            })
-        }
+        Form::Rows { format, selection, queries } => rows(read, protocol, queries, format, selection.as_ref()),
     }?;
     damage.map_or(Ok(code), Err)
 }
 
-/// Adds the datagrams of a file to `datagrams`, up to what cannot be read.
-fn read_file(path: &Path, datagrams: &mut Vec<Datagram>) -> Result<(), Error> {
+/// What a file holds.
+struct Reading {
+    datagrams: Vec<Datagram>,
+    /// What its servers were asked, if it says so.
+    queries: Option<QuerySet>,
+}
+
+/// Reads a file up to what cannot be read of it. Bad hex is the user's mistake, and nothing is shown.
+fn read_file(path: &Path) -> Result<(Reading, Result<(), Error>), Error> {
     let name = if is_stdout(path) { "standard input".into() } else { path.display().to_string() };
     let input: Box<dyn Read> = if is_stdout(path) {
         Box::new(io::stdin())
@@ -71,14 +57,48 @@ fn read_file(path: &Path, datagrams: &mut Vec<Datagram>) -> Result<(), Error> {
         Box::new(File::open(path).map_err(|source| Error::Input { name: name.clone(), source })?)
     };
     let mut capture = capture::open(&name, input)?;
+    let mut datagrams = Vec::new();
+    let mut result = Ok(());
     for datagram in &mut capture {
-        datagrams.push(datagram?);
+        match datagram {
+            Ok(datagram) => datagrams.push(datagram),
+            Err(error @ capture::Error::Hex { .. }) => return Err(error.into()),
+            Err(error) => result = Err(error.into()),
+        }
     }
     let skipped = capture.skipped();
     if skipped.total() > 0 {
         say(&format_args!("{name}: {skipped}"));
     }
-    Ok(())
+    let queries = capture.comment().and_then(|comment| comment.parse().ok());
+    Ok((Reading { datagrams, queries }, result))
+}
+
+fn rows(
+    read: Vec<Reading>,
+    protocol: Option<AnyProtocol>,
+    queries: Option<QuerySet>,
+    format: Format,
+    selection: Option<&Selection>,
+) -> Result<ExitCode, Error> {
+    let said = read.iter().map(|file| file.queries).reduce(|all, more| Some(all?.union(more?))).flatten();
+    let recordings = sort(read.into_iter().map(|file| file.datagrams));
+    let mut rows = format.writer(selection, Look { width: 0, colour: false });
+    let (now, _) = read_clocks();
+    print(|out| {
+        let mut buffer = Vec::new();
+        let mut result = Ok(());
+        offline::records(&recordings, protocol, queries.or(said), now, |record| {
+            rows.row(record);
+            if rows.len() >= ENOUGH && result.is_ok() {
+                rows.take(&mut buffer);
+                result = out.write_all(&buffer);
+            }
+        });
+        result?;
+        rows.take(&mut buffer);
+        out.write_all(&buffer)
+    })
 }
 
 fn sort(files: impl Iterator<Item = Vec<Datagram>>) -> Vec<Recording> {
@@ -89,24 +109,24 @@ fn sort(files: impl Iterator<Item = Vec<Datagram>>) -> Vec<Recording> {
         }
         sorter.next_file();
     }
-    sorter.finish()
+    let (recordings, strangers) = sorter.finish();
+    if strangers > 0 {
+        say(&format_args!("{strangers} addresses left out: they speak no protocol that is known here"));
+    }
+    recordings
 }
 
-fn dissect(
-    files: &[Vec<Datagram>],
-    protocol: Option<AnyProtocol>,
-    mut dissector: Dissector,
-) -> Result<ExitCode, Error> {
+fn dissect(files: &[Reading], protocol: Option<AnyProtocol>, mut dissector: Dissector) -> Result<ExitCode, Error> {
     print(|out| {
-        for file in files {
+        for Reading { datagrams, .. } in files {
             // Without addresses a file holds one server; with them, each is recognised by all that it sent.
-            let recordings = sort(std::iter::once(file.clone()));
+            let recordings = sort(std::iter::once(datagrams.clone()));
             let recognised = |datagram: &Datagram| {
                 let mut servers = recordings.iter();
                 let server = servers.find(|server| [datagram.from, datagram.to].contains(&server.address));
-                protocol.or_else(|| server.map(offline::recognise))
+                server.map(|server| protocol.unwrap_or_else(|| offline::recognise(server)))
             };
-            for datagram in file {
+            for datagram in datagrams {
                 let Some(protocol) = recognised(datagram) else { continue };
                 let is_request = offline::is_request(datagram.direction, &datagram.data);
                 dissector.datagram(datagram, is_request, protocol);

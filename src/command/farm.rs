@@ -78,7 +78,7 @@ fn recorded(folder: &Path) -> Result<Vec<Recorded>, Error> {
         for datagram in capture::read(&name, file)?.datagrams {
             sorter.push(datagram);
         }
-        servers.extend(sorter.finish().into_iter().map(|recording| Recorded {
+        servers.extend(sorter.finish().0.into_iter().map(|recording| Recorded {
             name: recording.address.map_or_else(|| name.clone(), |address| format!("{name} {address}")),
             protocol: offline::recognise(&recording),
             replies: recording.replies,

@@ -32,7 +32,7 @@ pub(super) fn run(
     let driver = Driver::new(engine, families, local, io.open(), Handover { batches, returned })?;
     let halt = driver.halt();
     let assembler = Assembler { plans, origins, settings, epoch };
-    let raw = raw.map(|destination| Raw::new(destination, driver.local_addresses()));
+    let raw = raw.map(|destination| Raw::new(destination, driver.local_addresses(), settings.queries));
     let writer = writer::spawn(assembler, filter, sinks, raw, to_write, to_return, move || halt.stop());
     // A file that grows past its limit is an error of the write then, and not the end of the process.
     let _ = signal_hook::flag::register(SIGXFSZ, Arc::default());

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::input::unknown_protocol;
-use super::scan;
+use super::{scan, value};
 use crate::cli::DecodeArgs;
 use crate::error::Error;
 use crate::output::Format;
@@ -45,7 +45,7 @@ pub fn decode(args: DecodeArgs) -> Result<DecodeConfig, Error> {
         Ok::<_, Error>(Form::Rows {
             format,
             selection: scan::selection(&args.fields, &[format])?,
-            queries: args.queries.as_deref().map(scan::queries).transpose()?,
+            queries: args.queries.as_deref().map(|text| value::parse("--queries", text)).transpose()?,
         })
     };
     let form = match args.format.as_str() {

@@ -18,7 +18,7 @@ use crate::net::batch;
 use crate::net::socket::{self, Local};
 use crate::output::{Filter, Format};
 use crate::protocol;
-use crate::record::{self, List, Query, QuerySet, Selection};
+use crate::record::{self, List, QuerySet, Selection};
 use crate::rng::AddressHasher;
 use crate::target::stream::Stream;
 use crate::target::{Order, Origins, Ports, Reason, Source, Tally};
@@ -267,7 +267,7 @@ fn limits(args: &ScanArgs) -> Result<Limits, Error> {
         budget: args.target_timeout.as_deref().map(|text| value::time("--target-timeout", text)).transpose()?,
         retries: args.retries,
         window: args.window,
-        queries: queries(&args.queries)?,
+        queries: value::parse("--queries", &args.queries)?,
         keep_datagrams: args.raw.is_some(),
     };
     if limits.timeout.is_zero() || limits.budget.is_some_and(|budget| budget.is_zero()) {
@@ -384,19 +384,6 @@ pub(super) fn selection(names: &[String], formats: &[Format]) -> Result<Option<S
         return Err(Error::usage(format!("--fields: {} is a list: only NDJSON has a place for it", list.as_str())));
     }
     Ok(Some(selection))
-}
-
-/// Reads a list of queries.
-pub(super) fn queries(text: &str) -> Result<QuerySet, Error> {
-    if text.trim() == "all" {
-        return Ok(QuerySet::ALL);
-    }
-    text.split(',').map(str::trim).try_fold(QuerySet::NONE, |set, word| {
-        let query = Query::ALL.into_iter().find(|query| query.as_str() == word).ok_or_else(|| {
-            Error::usage(format!("--queries: {word:?} is no query: write info, players, rules, ping or all"))
-        })?;
-        Ok(set.with(query))
-    })
 }
 
 fn filter(flag: &str, conditions: &[String]) -> Result<Filter, Error> {

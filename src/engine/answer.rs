@@ -8,7 +8,7 @@ use super::finished::keep_answer;
 use super::flight::Slot;
 use super::reassembly::Kept;
 use super::recent::Sender;
-use super::{Engine, MOST_HELD};
+use super::{Direction, Engine, MOST_HELD};
 use crate::protocol::{Ignored, Join, Next, Step};
 use crate::record::{Query, Status};
 use crate::wire::DecodeError;
@@ -36,13 +36,9 @@ impl Engine {
             self.count_ignored(if let Oddity::Ignored(class) = oddity { class } else { Ignored::Unsolicited });
             return Some(oddity);
         };
+        self.log(Direction::Received, from, received, now, data);
         let asked = self.asking(slot);
-        let step = self.ask_protocol(slot, data);
-        if self.settings.keep_datagrams && !matches!(step, Ok(Step::Ignore(_))) {
-            self.batch.push_received(from, received, data);
-            self.batch_has_grown(now);
-        }
-        match step {
+        match self.ask_protocol(slot, data) {
             Err(error) => {
                 self.count_undecodable(slot, Status::Malformed);
                 return Some(Oddity::Undecodable(error));

@@ -20,7 +20,6 @@ impl Engine {
 
     /// A step stayed unanswered, a time of listening is over, or a query was skipped.
     pub(super) fn silence(&mut self, slot: Slot, now: Instant) {
-        self.keep_pieces(slot);
         self.note(slot, Status::Timeout);
         let next = self.next_query(slot);
         let Some(flight) = self.flights.get_mut(slot) else { return };
@@ -85,7 +84,6 @@ impl Engine {
                 let at = asked.max(flight.last_sent + gap);
                 flight.tries = 0;
                 flight.once = next == Next::SendOnce;
-                self.reassembly.release(&mut flight.parts);
                 if at <= now {
                     self.queue_follow_up(slot);
                 } else {
@@ -115,7 +113,6 @@ impl Engine {
     pub(super) fn finish(&mut self, slot: Slot, status: Status, now: Instant) {
         self.deadlines.cancel(slot.index);
         let Some(flight) = self.flights.get_mut(slot) else { return };
-        self.reassembly.release(&mut flight.parts);
         let address = flight.address;
         let answered = flight.answer_count > 0;
         self.recent.end(&address, answered);
@@ -123,6 +120,7 @@ impl Engine {
         if !settled && self.stopping.is_none() && self.next_leg(slot, now) {
             return;
         }
+        self.keep_pieces(slot);
         let Some(flight) = self.flights.get_mut(slot) else { return };
         self.answer_bytes -= flight.answers.len();
         let finished = Finished {
@@ -170,6 +168,7 @@ impl Engine {
                 continue;
             }
             if let Some(flight) = self.flights.get_mut(slot) {
+                self.reassembly.release(&mut flight.parts);
                 flight.begin_leg(number as u8, now + self.settings.budget);
                 self.queue_follow_up(slot);
                 return true;

@@ -47,23 +47,34 @@ pub struct Finished {
     pub(super) answers: Range<usize>,
 }
 
-/// Finished targets with their answers' bytes, and what was received in the meantime, if that is wanted.
+/// Finished targets with their answers' bytes, and what was sent and received in the meantime, if that is wanted.
 #[derive(Debug, Default)]
 pub struct Batch {
     finished: Vec<Finished>,
     bytes: Vec<u8>,
-    received: Vec<(SocketAddr, Instant, Range<usize>)>,
+    logged: Vec<(Direction, SocketAddr, Instant, Range<usize>)>,
 }
 
-/// A datagram of a server that was asked, as it came.
+/// A datagram that was exchanged with a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Received<'a> {
+pub struct Logged<'a> {
+    /// To it or from it.
+    pub direction: Direction,
     /// The server.
-    pub from: SocketAddr,
-    /// When it came.
+    pub server: SocketAddr,
+    /// When it was sent or came.
     pub at: Instant,
     /// Its bytes.
     pub data: &'a [u8],
+}
+
+/// Which way a datagram went.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Direction {
+    /// To a server.
+    Sent,
+    /// From a server.
+    Received,
 }
 
 impl Batch {
@@ -83,10 +94,11 @@ impl Batch {
         }
     }
 
-    /// The datagrams, in the order in which they came.
-    pub fn received(&self) -> impl Iterator<Item = Received<'_>> {
-        self.received.iter().map(|(from, at, place)| Received {
-            from: *from,
+    /// The datagrams, in the order in which they were sent and came.
+    pub fn logged(&self) -> impl Iterator<Item = Logged<'_>> {
+        self.logged.iter().map(|(direction, server, at, place)| Logged {
+            direction: *direction,
+            server: *server,
             at: *at,
             data: self.bytes.get(place.clone()).unwrap_or_default(),
         })
@@ -101,7 +113,7 @@ impl Batch {
     /// True when there is none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.finished.is_empty() && self.received.is_empty()
+        self.finished.is_empty() && self.logged.is_empty()
     }
 
     /// True when the batch is worth handing over.
@@ -118,16 +130,16 @@ impl Batch {
     }
 
     /// Adds a datagram.
-    pub(super) fn push_received(&mut self, from: SocketAddr, at: Instant, data: &[u8]) {
+    pub(super) fn log(&mut self, direction: Direction, server: SocketAddr, at: Instant, data: &[u8]) {
         let start = self.bytes.len();
         self.bytes.extend_from_slice(data);
-        self.received.push((from, at, start..self.bytes.len()));
+        self.logged.push((direction, server, at, start..self.bytes.len()));
     }
 
     /// Makes it empty; capacity stays, within reason.
     pub(super) fn clear(&mut self) {
         self.finished.clear();
-        self.received.clear();
+        self.logged.clear();
         self.bytes.clear();
         self.bytes.shrink_to(KEPT_CAPACITY);
     }

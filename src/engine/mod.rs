@@ -38,7 +38,7 @@ pub(crate) mod testing;
 mod tests;
 
 pub use answer::Oddity;
-pub use finished::{Batch, Finished, Received};
+pub use finished::{Batch, Direction, Finished, Logged};
 pub use flight::Reasons;
 pub use limiter::Rate;
 pub use settings::{Leg, Plan, Settings};
@@ -366,6 +366,14 @@ impl Engine {
 
     fn may_start(&self) -> bool {
         !self.hold_new && self.stopping.is_none()
+    }
+
+    /// Keeps a datagram as it was sent or came, if that is wanted.
+    fn log(&mut self, direction: Direction, server: SocketAddr, at: Instant, now: Instant, data: &[u8]) {
+        if self.settings.keep_datagrams {
+            self.batch.log(direction, server, at, data);
+            self.batch_has_grown(now);
+        }
     }
 
     fn batch_has_grown(&mut self, now: Instant) {

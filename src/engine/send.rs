@@ -5,7 +5,7 @@ use std::task::Poll;
 use std::time::Instant;
 
 use super::flight::{Cause, Slot, State};
-use super::{Engine, Finished, Transmit};
+use super::{Direction, Engine, Finished, Transmit};
 use crate::ledger::Datagrams;
 use crate::record::Status;
 use crate::target::{Target, Unresolved};
@@ -104,6 +104,9 @@ impl Engine {
         flight.last_sent = now;
         flight.state = State::Waiting;
         let to = flight.address;
+        if flight.sent == 1 {
+            self.log(Direction::Sent, to, now, now, buffer.get(before..).unwrap_or_default());
+        }
         self.limiter.charge(size);
         self.hosts.charge(to.ip(), protocol.pace().host, now);
         Some(Transmit { to, size })

@@ -24,7 +24,7 @@ pub struct Settings {
     pub host_gap: Duration,
     /// Queries to ask.
     pub queries: QuerySet,
-    /// Whether the datagrams of servers go to the writer as they came, beside the answers.
+    /// Whether datagrams go to the writer as they came from servers in flight, and the first one as it went to each.
     pub keep_datagrams: bool,
     /// Key of everything that depends on addresses.
     pub key: AddressHasher,

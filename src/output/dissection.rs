@@ -49,29 +49,31 @@ impl Dissector {
             let _ = write!(heading, ", {from} to {to}");
         }
         let _ = write!(heading, ", {}: {} ", bytes(datagram.data.len()), protocol.spec().name);
-        if is_request {
-            heading.push_str("request");
-            self.table(&heading, &datagram.data, &Dissection::default(), Ok(()));
+        let parts = self.pieces.entry(datagram.from).or_insert_with(|| (protocol, Vec::new())).1.clone();
+        let mut parts: Vec<&[u8]> = parts.iter().map(Vec::as_slice).collect();
+        self.message(heading, &datagram.data, &parts, protocol);
+        if is_request || !is_piece(protocol, &datagram.data) {
             return;
         }
-        self.message(heading, &datagram.data, protocol);
-        let parts = &mut self.pieces.entry(datagram.from).or_insert_with(|| (protocol, Vec::new())).1;
-        if !is_piece(protocol, &datagram.data) {
-            return;
-        }
-        parts.push(datagram.data.clone());
-        let all: Vec<&[u8]> = parts.iter().map(Vec::as_slice).collect();
+        parts.push(&datagram.data);
         let mut whole = Vec::new();
-        match protocol.join(&mut AnySession::default(), &all, &mut whole) {
+        let join = protocol.join(&mut AnySession::default(), &parts, &mut whole);
+        let count = parts.len();
+        let kept = self.pieces.get_mut(&datagram.from).map(|(_, kept)| kept);
+        match (join, kept) {
+            (Join::More, Some(kept)) => kept.push(datagram.data.clone()),
+            (_, Some(kept)) => kept.clear(),
+            (_, None) => {}
+        }
+        match join {
             Join::More => {}
             Join::Whole => {
-                let count = parts.len();
-                parts.clear();
-                let heading = format!("{count} pieces put together, {}: {} ", bytes(whole.len()), protocol.spec().name);
-                self.message(heading, &whole, protocol);
+                let plural = if count == 1 { "piece" } else { "pieces" };
+                let whole_size = bytes(whole.len());
+                let heading = format!("put together from {count} {plural}, {whole_size}: {} ", protocol.spec().name);
+                self.message(heading, &whole, &[], protocol);
             }
             Join::Corrupt => {
-                parts.clear();
                 self.remark("all pieces are there, and they make no message: compression or checksum is wrong");
             }
         }
@@ -90,9 +92,9 @@ impl Dissector {
         std::mem::take(&mut self.text)
     }
 
-    fn message(&mut self, mut heading: String, data: &[u8], protocol: AnyProtocol) {
+    fn message(&mut self, mut heading: String, data: &[u8], others: &[&[u8]], protocol: AnyProtocol) {
         let mut dissection = Dissection::default();
-        let result = protocol.dissect(data, &mut dissection);
+        let result = protocol.dissect(data, others, &mut dissection);
         heading.push_str(if dissection.title.is_empty() { "unknown" } else { dissection.title });
         self.table(&heading, data, &dissection, result);
     }

@@ -4,7 +4,8 @@ use std::net::SocketAddr;
 
 use super::{Destination, Epoch, OutputError};
 use crate::capture::raw;
-use crate::engine::Batch;
+use crate::engine::{Batch, Direction, Logged};
+use crate::record::QuerySet;
 
 /// Writes datagrams as pcapng.
 pub struct Raw {
@@ -18,19 +19,20 @@ pub struct Raw {
 }
 
 impl Raw {
-    /// Datagrams to `destination`, which were sent to `local` (an IPv4 and an IPv6 address).
+    /// Datagrams to `destination` of a scan for `queries` from `local` (an IPv4 and an IPv6 address).
     #[must_use]
-    pub fn new(destination: Destination, local: [SocketAddr; 2]) -> Self {
+    pub fn new(destination: Destination, local: [SocketAddr; 2], queries: QuerySet) -> Self {
         let mut buffer = Vec::new();
-        raw::put_header(&mut buffer);
+        raw::put_header(&mut buffer, &queries.to_string());
         Self { destination, local, buffer, waiting: 0, written: 0, failed: false }
     }
 
     /// Adds the datagrams of `batch`; writes when enough wait. After a failure it takes no more.
     pub fn take(&mut self, batch: &Batch, epoch: &Epoch) -> Result<(), OutputError> {
-        for datagram in batch.received() {
-            let to = self.local[usize::from(datagram.from.is_ipv6())];
-            raw::put_datagram(&mut self.buffer, epoch.unix_us(datagram.at), datagram.from, to, datagram.data);
+        for Logged { direction, server, at, data } in batch.logged() {
+            let us = self.local[usize::from(server.is_ipv6())];
+            let (from, to) = if direction == Direction::Sent { (us, server) } else { (server, us) };
+            raw::put_datagram(&mut self.buffer, epoch.unix_us(at), from, to, data);
             self.waiting += 1;
         }
         if self.buffer.len() >= ENOUGH { self.flush() } else { Ok(()) }

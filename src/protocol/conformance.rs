@@ -217,7 +217,7 @@ fn attack(protocol: AnyProtocol, persona: &Persona, data: &[u8]) {
         assert!(request.len() <= 1400, "{protocol:?} asks with {} bytes", request.len());
     }
     let mut notes = Dissection::default();
-    let _ = protocol.dissect(data, &mut notes);
+    let _ = protocol.dissect(data, &[data], &mut notes);
     assert!(
         notes.fields.iter().all(|field| field.at + field.size <= data.len()),
         "{protocol:?} dissects what is not there"

@@ -158,7 +158,13 @@ impl Protocol for Dialect {
         a2s::Kept::sort(answers).decode_rest(answers, ask.queries, record);
     }
 
-    fn dissect(&self, data: &[u8], notes: &mut Dissection) -> Result<(), DecodeError> {
+    fn dissect(&self, data: &[u8], others: &[&[u8]], notes: &mut Dissection) -> Result<(), DecodeError> {
+        if word_of(data).is_some() {
+            notes.title = "request";
+            let mut fields = Fields::new(Reader::new(data), &mut *notes);
+            fields.skip("header", a2s::HEADER);
+            return fields.text("word", &mut None);
+        }
         let reader = a2s::message(data).ok();
         let body = reader.as_ref().map(Reader::rest).unwrap_or_default();
         if body.starts_with(INFOSTRING_REPLY) {
@@ -175,7 +181,7 @@ impl Protocol for Dialect {
             a2s::read_header(&mut fields)?;
             return Details::read_short(&mut fields).1;
         }
-        a2s::dissect(data, notes)
+        a2s::dissect(data, others, notes)
     }
 
     fn serve(&self, persona: &Persona, request: &[u8], replies: &mut Replies) {

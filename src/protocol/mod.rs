@@ -85,8 +85,9 @@ pub trait Protocol: Sync {
     /// never became whole. Pure; runs on the writer thread.
     fn decode(&self, answers: &[&[u8]], ask: &Ask<'_>, record: &mut ServerRecord);
 
-    /// Takes one datagram or joined message apart for a person. What was read before an error stays in `notes`.
-    fn dissect(&self, data: &[u8], notes: &mut Dissection) -> Result<(), DecodeError>;
+    /// Takes one datagram, a request too, or a joined message apart for a person. `others` are the pieces that its server
+    /// sent before: one may say how to read the next. What was read before an error stays in `notes`.
+    fn dissect(&self, data: &[u8], others: &[&[u8]], notes: &mut Dissection) -> Result<(), DecodeError>;
 
     /// Answers `request` as the server `persona` would; pushes nothing if the request is none of this protocol's.
     fn serve(&self, persona: &Persona, request: &[u8], replies: &mut Replies);

@@ -148,7 +148,7 @@ impl Protocol for Dialect {
         if session.named { Query::Rules } else { Query::Info }
     }
 
-    fn dissect(&self, data: &[u8], notes: &mut Dissection) -> Result<(), DecodeError> {
+    fn dissect(&self, data: &[u8], _others: &[&[u8]], notes: &mut Dissection) -> Result<(), DecodeError> {
         let mut fields = Fields::new(Reader::new(data), &mut *notes);
         fields.letter("type")?;
         fields.u64_le("nonce")?;

@@ -95,8 +95,10 @@ macro_rules! registry {
             }
 
             /// See [`Protocol::dissect`].
-            pub fn dissect(&self, data: &[u8], notes: &mut Dissection) -> Result<(), DecodeError> {
-                match self { $($(#[$attribute])* Self::$module(dialect) => dialect.dissect(data, notes),)+ }
+            pub fn dissect(
+                &self, data: &[u8], others: &[&[u8]], notes: &mut Dissection,
+            ) -> Result<(), DecodeError> {
+                match self { $($(#[$attribute])* Self::$module(dialect) => dialect.dissect(data, others, notes),)+ }
             }
 
             /// See [`Protocol::replay`].

@@ -15,7 +15,7 @@ mod text;
 pub use columns::{COLUMNS, Column, Kind, List, Selection, Value, all_columns, column};
 pub use flags::Flags;
 pub use lists::{Player, Players, Rules};
-pub use status::{Query, QuerySet, QueryStatus, Status};
+pub use status::{Query, QuerySet, QueryStatus, Status, UnknownQuery};
 pub use text::Text;
 
 /// Version of the set of columns. Within one number, columns are only ever appended.

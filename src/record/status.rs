@@ -1,6 +1,7 @@
 //! How a target ended, how each of its queries ended, and which queries there are.
 
 use std::fmt;
+use std::str::FromStr;
 
 /// How a target ended. Every target that was asked has exactly one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -162,6 +163,35 @@ impl Query {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct QuerySet(u8);
 
+impl fmt::Display for QuerySet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, query) in self.iter().enumerate() {
+            write!(f, "{}{}", if i == 0 { "" } else { "," }, query.as_str())?;
+        }
+        Ok(())
+    }
+}
+
+impl FromStr for QuerySet {
+    type Err = UnknownQuery;
+
+    /// Reads what [`Display`](fmt::Display) writes, or `all`.
+    fn from_str(text: &str) -> Result<Self, UnknownQuery> {
+        if text.trim() == "all" {
+            return Ok(Self::ALL);
+        }
+        text.split(',').map(str::trim).try_fold(Self::NONE, |set, word| {
+            let query = Query::ALL.into_iter().find(|query| query.as_str() == word);
+            query.map(|query| set.with(query)).ok_or_else(|| UnknownQuery(word.into()))
+        })
+    }
+}
+
+/// A word that names no query.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?} is no query: write info, players, rules, ping or all")]
+pub struct UnknownQuery(Box<str>);
+
 impl QuerySet {
     /// The empty set.
     pub const NONE: Self = Self(0);
@@ -238,5 +268,8 @@ mod tests {
         assert_eq!(set.without(Query::Ping), QuerySet::of(Query::Info));
         assert_eq!((QuerySet::NONE.union(set), QuerySet::ALL.len()), (set, Query::COUNT));
         assert!(QuerySet::NONE.is_empty() && !set.is_empty());
+        assert_eq!((set.to_string().as_str(), "info, ping".parse()), ("info,ping", Ok(set)));
+        assert_eq!("all".parse(), Ok(QuerySet::ALL));
+        assert!("".parse::<QuerySet>().is_err() && "info,names".parse::<QuerySet>().is_err());
     }
 }

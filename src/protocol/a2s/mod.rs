@@ -166,8 +166,8 @@ impl Protocol for Dialect {
         kept.decode_rest(answers, ask.queries, record);
     }
 
-    fn dissect(&self, data: &[u8], notes: &mut Dissection) -> Result<(), DecodeError> {
-        dissect(data, notes)
+    fn dissect(&self, data: &[u8], others: &[&[u8]], notes: &mut Dissection) -> Result<(), DecodeError> {
+        dissect(data, others, notes)
     }
 
     fn serve(&self, persona: &Persona, request: &[u8], replies: &mut Replies) {
@@ -199,6 +199,11 @@ pub(super) fn join(parts: &[&[u8]], whole: &mut Vec<u8>, joined: &mut Option<u32
 /// What a message for the console means.
 pub(super) fn print(text: &[u8]) -> Step {
     if is_ban(text) { Step::Answer(Next::Fail(Status::Banned)) } else { Step::Ignore(Ignored::Unsolicited) }
+}
+
+/// Reads the challenge at the end of a request, if there is one.
+fn read_challenge<S: Scribe>(fields: &mut Fields<'_, S>) -> Result<(), DecodeError> {
+    if fields.reader().is_empty() { Ok(()) } else { fields.array::<4>("challenge").map(|_| ()) }
 }
 
 /// The answers of a server, told apart: readers behind the type of the first of each.
@@ -262,10 +267,10 @@ impl<'a> Kept<'a> {
     }
 }
 
-/// Takes a message or a piece of one apart.
-pub(super) fn dissect(data: &[u8], notes: &mut Dissection) -> Result<(), DecodeError> {
+/// Takes a message, a piece of one or a request apart.
+pub(super) fn dissect(data: &[u8], others: &[&[u8]], notes: &mut Dissection) -> Result<(), DecodeError> {
     if data.starts_with(split::SPLIT_HEADER) {
-        return split::dissect(data, notes);
+        return split::dissect(data, others, notes);
     }
     let mut fields = Fields::new(Reader::new(data), &mut *notes);
     let kind = read_header(&mut fields)?;
@@ -278,6 +283,11 @@ pub(super) fn dissect(data: &[u8], notes: &mut Dissection) -> Result<(), DecodeE
         CHALLENGE => ("challenge", fields.array::<4>("challenge").map(|_| ())),
         PING => ("answer to a ping", Ok(())),
         PRINT => ("message for the console", fields.text("text", &mut None)),
+        b'T' => ("request for info", fields.text("text", &mut None).and_then(|()| read_challenge(&mut fields))),
+        b'U' => ("request for players", read_challenge(&mut fields)),
+        b'V' => ("request for rules", read_challenge(&mut fields)),
+        b'W' => ("request for a challenge alone", Ok(())),
+        b'i' => ("request for a ping", Ok(())),
         _ => ("unknown", Err(DecodeError::new(Problem::Type, (fields.reader().position() - 1) as u32))),
     };
     notes.title = title;

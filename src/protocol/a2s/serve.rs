@@ -45,7 +45,7 @@ pub(super) fn serve(persona: &Persona, request: &[u8], replies: &mut Replies) {
 /// Answers `request` out of what a server once sent: with the replies of the type that was asked for, and with challenges
 /// where there is nothing else.
 pub(super) fn replay(request: &[u8], recorded: &[&[u8]], replies: &mut Replies) {
-    let Some((asked, _)) = told_apart(request) else { return };
+    let Some((asked, given)) = told_apart(request) else { return };
     let kinds: &[u8] = match asked {
         Asked::Info => &[INFO, DETAILS],
         Asked::Players => &[PLAYERS],
@@ -53,10 +53,13 @@ pub(super) fn replay(request: &[u8], recorded: &[&[u8]], replies: &mut Replies) 
         Asked::Ping => &[PING],
         Asked::Getchallenge => &[],
     };
+    // A server that gave one challenge, and nothing when it was sent back, gives nothing.
+    let challenges = recorded.iter().filter(|reply| kind_of(reply, recorded) == Some(CHALLENGE)).count();
+    let gives_challenge = given.is_empty() || given == NO_CHALLENGE || challenges > 1;
     let informs = recorded.iter().any(|reply| matches!(kind_of(reply, recorded), Some(INFO | DETAILS)));
     for reply in recorded {
         let answers = match kind_of(reply, recorded) {
-            Some(CHALLENGE) => asked == Asked::Info || !informs,
+            Some(CHALLENGE) => gives_challenge && (asked == Asked::Info || !informs),
             Some(kind @ (INFO | DETAILS | PLAYERS | RULES | PING)) => kinds.contains(&kind),
             // A ban, garbage, and pieces of which nobody knows what they were.
             _ => true,

@@ -194,11 +194,17 @@ pub(super) fn say_what_is_missing(answers: &[&[u8]], record: &mut ServerRecord) 
     record.flags |= record.error.set(text.as_bytes());
 }
 
-/// Takes a piece apart as far as it can be without the others.
-pub(super) fn dissect(data: &[u8], notes: &mut Dissection) -> Result<(), DecodeError> {
+/// Takes a piece apart, as the first one of its reply says if that is among the `others`.
+pub(super) fn dissect(data: &[u8], others: &[&[u8]], notes: &mut Dissection) -> Result<(), DecodeError> {
     let piece = Piece::read(data)?;
-    let layout = piece.layout();
-    notes.title = layout.map_or("piece of a split reply", Layout::name);
+    let of_reply = others.iter().filter_map(|other| Piece::read(other).ok()).filter(|other| other.id == piece.id);
+    let is_first = piece.layout().is_some();
+    let layout = piece.layout().or_else(|| of_reply.into_iter().find_map(|other| other.layout()));
+    notes.title = match layout {
+        None => "piece of a split reply",
+        Some(layout) if is_first => layout.name(),
+        Some(_) => "further piece of a split reply",
+    };
     let mut fields = Fields::new(Reader::new(data), &mut *notes);
     fields.skip("header", SPLIT_HEADER);
     fields.u32_le("id, bit 31: compressed")?;
@@ -212,7 +218,7 @@ pub(super) fn dissect(data: &[u8], notes: &mut Dissection) -> Result<(), DecodeE
             if layout == Layout::Source {
                 fields.u16_le("size of a payload")?;
             }
-            if piece.is_compressed(layout) {
+            if is_first && piece.is_compressed(layout) {
                 fields.u32_le("size when decompressed")?;
                 fields.u32_le("crc32 when decompressed")?;
             }
