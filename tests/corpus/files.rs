@@ -1,33 +1,61 @@
 //! The files of the corpus. Whatever is missing or cannot be read ends the test, with its path.
 
+use std::env;
 use std::fs;
-use std::path::Path;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use serde_json::Value;
+
+use super::text::bytes;
 
 /// Datagrams of a server, and what they say.
 pub(crate) struct Fixture {
     pub(crate) name: String,
+    /// Where the datagrams are.
+    pub(crate) path: PathBuf,
     pub(crate) datagrams: Vec<Vec<u8>>,
+    /// What the messages say, in their order.
+    pub(crate) entries: Vec<Value>,
     protocol: String,
-    expected: Vec<Value>,
 }
 
-/// What was sent to a server and what it answered, and what other clients printed about it.
-pub(crate) struct Capture {
-    pub(crate) exchanges: Vec<(Vec<u8>, Vec<Vec<u8>>)>,
-    pub(crate) peers: String,
+/// Requests, each with what was answered to it.
+pub(crate) type Exchanges = Vec<(Vec<u8>, Vec<Vec<u8>>)>;
+
+/// Where the corpus is; `None`, and a message, without one.
+pub(crate) fn corpus() -> Option<&'static Path> {
+    static FOLDER: OnceLock<Option<PathBuf>> = OnceLock::new();
+    let folder = FOLDER.get_or_init(|| {
+        let Some(folder) = env::var_os("FRAGSCAN_CORPUS").map(PathBuf::from) else {
+            announce("corpus tests skipped: set FRAGSCAN_CORPUS to a folder with fixtures/ and captures/ in it");
+            return None;
+        };
+        // The program is started in other folders.
+        Some(fs::canonicalize(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display())))
+    });
+    folder.as_deref()
 }
 
-/// All fixtures of the corpus at `folder`.
+/// Says something also when the test passes; what `eprintln` says is hidden then.
+pub(crate) fn announce(message: &str) {
+    let _ = writeln!(std::io::stderr(), "\n{message}\n");
+}
+
+/// All fixtures of the corpus at `folder` that hold something of A2S or of its predecessor, sorted by their names.
 pub(crate) fn fixtures(folder: &Path) -> Vec<Fixture> {
-    let folder = folder.join("fixtures");
-    let entries = fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+    let all = hex_files(&folder.join("fixtures")).into_iter().map(|path| Fixture::read(&path));
+    all.filter(|fixture| PROTOCOLS.iter().any(|protocol| fixture.protocol.starts_with(protocol))).collect()
+}
+
+/// The paths of the files of datagrams in `folder`, sorted.
+pub(crate) fn hex_files(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
     let paths = entries.map(|entry| entry.expect("the folder can be read").path());
+    let mut paths: Vec<_> = paths.filter(|path| path.extension().is_some_and(|extension| extension == "hex")).collect();
+    paths.sort();
     paths
-        .filter(|path| path.extension().is_some_and(|extension| extension == "hex"))
-        .map(|p| Fixture::read(&p))
-        .collect()
 }
 
 impl Fixture {
@@ -39,81 +67,63 @@ impl Fixture {
             |key: &str| json[key].as_str().unwrap_or_else(|| panic!("{}: no {key}", beside.display())).to_owned();
         Self {
             name: word("name"),
+            path: path.to_owned(),
             protocol: word("protocol"),
             datagrams: text(path)
                 .lines()
                 .filter(|line| !line.starts_with('#') && !line.is_empty())
                 .map(bytes)
                 .collect(),
-            expected: json["expected"].as_array().cloned().unwrap_or_default(),
+            entries: json["expected"].as_array().cloned().unwrap_or_default(),
         }
     }
 
-    /// What the datagram of type `kind` says.
-    pub(crate) fn entry(&self, kind: &str) -> &Value {
-        self.find(kind).unwrap_or_else(|| panic!("{}: nothing is said about {kind}", self.name))
+    /// What the message of type `kind` says.
+    pub(crate) fn entry(&self, kind: &str) -> Option<&Value> {
+        self.entries.iter().find(|entry| entry["type"] == kind)
     }
 
-    /// What the info reply says, if there is one. Of one that is cut, nothing may be said but that.
-    pub(crate) fn info_entry(&self) -> Option<&Value> {
-        let only = self.expected.first().filter(|entry| entry["type"].is_null());
-        self.find("I").or(only).filter(|_| self.protocol.starts_with("A2S"))
+    /// True when it holds nothing but challenges.
+    pub(crate) fn is_challenge(&self) -> bool {
+        !self.entries.is_empty() && self.entries.iter().all(|entry| entry["type"] == "A")
     }
 
-    /// True when it holds messages of A2S and the type of each is one of the letters of `kinds`.
-    pub(crate) fn holds_only(&self, kinds: &str) -> bool {
-        let known = |entry: &Value| entry["type"].as_str().is_some_and(|kind| kinds.contains(kind));
-        self.protocol.starts_with("A2S") && !self.expected.is_empty() && self.expected.iter().all(known)
-    }
-
-    /// The challenge that it says to be in its first datagram.
-    pub(crate) fn challenge(&self) -> Vec<u8> {
-        bytes(self.entry("A")["challenge"].as_str().unwrap_or_else(|| panic!("{}: no challenge", self.name)))
-    }
-
-    fn find(&self, kind: &str) -> Option<&Value> {
-        self.expected.iter().find(|entry| entry["type"] == kind)
+    /// The bytes behind the header of the only datagram that there is.
+    pub(crate) fn body(&self) -> &[u8] {
+        let [datagram] = self.datagrams.as_slice() else { panic!("{}: not one datagram", self.name) };
+        &datagram[4..]
     }
 }
 
-impl Capture {
-    /// The capture `name` of `query` in the corpus at `folder`.
-    pub(crate) fn read(folder: &Path, name: &str, query: &str) -> Self {
-        let folder = folder.join("captures");
-        let mut exchanges: Vec<(Vec<u8>, Vec<Vec<u8>>)> = Vec::new();
-        for line in text(&folder.join(format!("{name}-{query}.hex"))).lines() {
-            if let Some(request) = line.strip_prefix("> ") {
-                exchanges.push((bytes(request), Vec::new()));
-            } else if let Some(reply) = line.strip_prefix("< ") {
-                exchanges
-                    .last_mut()
-                    .unwrap_or_else(|| panic!("{name}: a reply without a request"))
-                    .1
-                    .push(bytes(reply));
-            }
+/// What `server` was asked in the capture of `query`, and what it answered.
+pub(crate) fn exchanges(folder: &Path, server: &str, query: &str) -> Exchanges {
+    let mut exchanges = Exchanges::new();
+    for line in text(&capture(folder, server, query)).lines() {
+        if let Some(request) = line.strip_prefix("> ") {
+            exchanges.push((bytes(request), Vec::new()));
+        } else if let Some(reply) = line.strip_prefix("< ") {
+            let last = exchanges.last_mut().unwrap_or_else(|| panic!("{server}: a reply without a request"));
+            last.1.push(bytes(reply));
         }
-        Self { exchanges, peers: text(&folder.join(format!("peers/{name}.txt"))) }
     }
+    exchanges
 }
 
-/// The bytes that `hex` stands for.
-pub(crate) fn bytes(hex: &str) -> Vec<u8> {
-    let digit = |byte: u8| char::from(byte).to_digit(16).unwrap_or_else(|| panic!("not hex: {hex}")) as u8;
-    let pairs = hex.trim().as_bytes().chunks(2);
-    pairs
-        .map(|pair| if let [high, low] = *pair { digit(high) << 4 | digit(low) } else { panic!("odd: {hex}") })
-        .collect()
+/// Where the capture of `query` of `server` is.
+pub(crate) fn capture(folder: &Path, server: &str, query: &str) -> PathBuf {
+    folder.join(format!("captures/{server}-{query}.hex"))
 }
 
-/// The hex of `bytes`, in lower case.
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    let digits = bytes.iter().flat_map(|byte| [byte >> 4, byte & 0xF]);
-    digits.map(|digit| char::from_digit(digit.into(), 16).expect("four bits are a digit")).collect()
+/// What other clients printed about `server`.
+pub(crate) fn peers(folder: &Path, server: &str) -> String {
+    text(&folder.join(format!("captures/peers/{server}.txt")))
 }
 
 fn text(path: &Path) -> String {
     fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// How an info reply begins that is not split.
-pub(crate) const INFO_REPLY: &[u8] = b"\xFF\xFF\xFF\xFFI";
+/// How the names of the protocols begin that are compared.
+const PROTOCOLS: &[&str] = &["A2S", "A2A", "A2C", "FFOW", "garbage", "HL1"];
+/// The servers whose captures other clients have read.
+pub(crate) const CAPTURED: &[&str] = &["gbe", "sqproxy", "xash3d", "xash3d-private-empty"];

@@ -1,10 +1,12 @@
-//! Servers on loopback that answer as it is recorded, and remember what they were asked.
+//! Servers on loopback that answer as it is recorded, and remember what was said.
 
 use std::io::ErrorKind;
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
+
+use super::files::Exchanges;
 
 /// The datagrams that answer a request.
 pub(crate) type Reply = Box<dyn FnMut(&[u8]) -> Vec<Vec<u8>> + Send>;
@@ -13,13 +15,6 @@ pub(crate) type Reply = Box<dyn FnMut(&[u8]) -> Vec<Vec<u8>> + Send>;
 pub(crate) struct Server {
     socket: UdpSocket,
     reply: Reply,
-}
-
-/// What a server received, and how many datagrams it sent.
-#[derive(Default)]
-pub(crate) struct Traffic {
-    pub(crate) requests: Vec<Vec<u8>>,
-    pub(crate) replies: usize,
 }
 
 /// Answers every request for info with `datagrams`.
@@ -41,16 +36,21 @@ pub(crate) fn challenging(datagrams: Vec<Vec<u8>>, challenge: &[u8], info: Vec<u
     recorded(vec![(INFO_REQUEST.to_vec(), datagrams), (challenged, vec![info])])
 }
 
-/// Answers as in `exchanges`, and nothing else.
-pub(crate) fn recorded(exchanges: Vec<(Vec<u8>, Vec<Vec<u8>>)>) -> Reply {
+/// Answers as in `exchanges`: a challenge that is not in them as the first request of its kind, and nothing else.
+pub(crate) fn recorded(exchanges: Exchanges) -> Reply {
     Box::new(move |request| {
-        let exchange = exchanges.iter().find(|(recorded, _)| recorded == request);
+        let same = exchanges.iter().find(|(recorded, _)| recorded == request);
+        let of_kind = |(recorded, _): &&(Vec<u8>, _)| {
+            let begin = |bytes: &[u8]| bytes.get(..5).map(<[u8]>::to_vec);
+            begin(recorded) == begin(request) && recorded.len() == request.len() && request.len() == 9
+        };
+        let exchange = same.or_else(|| exchanges.iter().find(of_kind));
         exchange.map_or_else(Vec::new, |(_, replies)| replies.clone())
     })
 }
 
-/// Has `servers` answer, a thread each, until `run` returns.
-pub(crate) fn serve_while<T>(servers: Vec<Server>, run: impl FnOnce() -> T) -> (T, Vec<Traffic>) {
+/// Has `servers` answer, a thread each, until `run` returns; each gives what it was asked and what it answered.
+pub(crate) fn serve_while<T>(servers: Vec<Server>, run: impl FnOnce() -> T) -> (T, Vec<Exchanges>) {
     let done = AtomicBool::new(false);
     thread::scope(|scope| {
         let serving: Vec<_> = servers.into_iter().map(|server| scope.spawn(|| server.serve_until(&done))).collect();
@@ -61,10 +61,9 @@ pub(crate) fn serve_while<T>(servers: Vec<Server>, run: impl FnOnce() -> T) -> (
 }
 
 impl Server {
-    /// The server number `index`, at an address of its own.
-    pub(crate) fn bind(index: usize, reply: Reply) -> Self {
-        let [.., high, low] = (index + 1).to_be_bytes();
-        let socket = UdpSocket::bind((Ipv4Addr::new(127, 77, high, low), 0)).expect("loopback addresses are free");
+    /// The server number `host` of `network`, at an address of its own.
+    pub(crate) fn bind(network: u8, host: u8, reply: Reply) -> Self {
+        let socket = UdpSocket::bind((Ipv4Addr::new(127, 77, network, host), 0)).expect("loopback addresses are free");
         socket.set_read_timeout(Some(PATIENCE)).expect("the time is not zero");
         Self { socket, reply }
     }
@@ -75,22 +74,22 @@ impl Server {
     }
 
     /// Answers until `done`, and until there is nothing left to answer.
-    fn serve_until(mut self, done: &AtomicBool) -> Traffic {
-        let mut traffic = Traffic::default();
+    fn serve_until(mut self, done: &AtomicBool) -> Exchanges {
+        let mut exchanges = Exchanges::new();
         let mut buffer = [0; 2048];
         loop {
             match self.socket.recv_from(&mut buffer) {
                 Ok((len, from)) => {
                     let request = &buffer[..len];
-                    traffic.requests.push(request.to_vec());
-                    for datagram in (self.reply)(request) {
-                        self.socket.send_to(&datagram, from).expect("loopback takes the datagram");
-                        traffic.replies += 1;
+                    let replies = (self.reply)(request);
+                    for datagram in &replies {
+                        self.socket.send_to(datagram, from).expect("loopback takes the datagram");
                     }
+                    exchanges.push((request.to_vec(), replies));
                 }
                 Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
                     if done.load(Ordering::Relaxed) {
-                        return traffic;
+                        return exchanges;
                     }
                 }
                 Err(error) => panic!("receiving: {error}"),
