@@ -50,8 +50,8 @@ pub enum Command {
 #[derive(Debug, ClapArgs)]
 #[command(after_help = SCAN_EXAMPLES)]
 pub struct ScanArgs {
-    /// Whom to ask: [PROTOCOL://]HOST[:PORT[-PORT][,PORT…]]; HOST is an IPv4 or [IPv6] address, a range a-b or a CIDR
-    /// block; farm:N is N simulated servers, farm:N?loss=5%&silent=10% worse ones
+    /// Whom to ask: [PROTOCOL://]HOST[:PORT[-PORT][,PORT…]]; HOST is an IPv4 or [IPv6] address, a range a-b, a CIDR block or
+    /// a name; farm:N is N simulated servers, 'farm:N?loss=5%&silent=10%' worse ones
     #[arg(value_name = "TARGET")]
     pub targets: Vec<String>,
 
@@ -191,7 +191,8 @@ pub struct ScanArgs {
     #[arg(long = "where", value_name = "CONDITIONS", help_heading = "Output")]
     pub condition: Vec<String>,
 
-    /// Keep every datagram that servers answered in FILE, a pcapng that `fragscan decode`, Wireshark and tcpdump read
+    /// Keep every datagram that came from a server while it was being asked, and the first one to each, in FILE.pcapng,
+    /// which `fragscan decode`, Wireshark and tcpdump read
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub raw: Option<PathBuf>,
 
@@ -232,7 +233,7 @@ impl Default for ScanArgs {
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "Exit code 1 if a server did not answer.")]
 pub struct QueryArgs {
-    /// Whom to ask: [PROTOCOL://]ADDRESS[:PORT]
+    /// Whom to ask: [PROTOCOL://]HOST[:PORT], HOST an address or a name
     #[arg(value_name = "ADDRESS", required = true)]
     pub addresses: Vec<String>,
 
@@ -435,7 +436,7 @@ const DECODE_EXAMPLES: &str = "\
 Examples:
   fragscan scan -i servers.txt --raw crawl.pcapng -o servers.csv
   fragscan decode crawl.pcapng --format ndjson       the same rows once more, by this version of the parsers
-  echo 'ffffffff49 11 4d7900 ...' | fragscan decode -     every field of one datagram, with its place
+  echo 'ffffffff 44 01 00 4d6500 05000000 00007041' | fragscan decode -     every field, with its place
 
 Exit code 2 if a file cannot be read, with line and column for hex.";
 

@@ -38,6 +38,18 @@ pub struct Recording {
 pub struct Sorter {
     recordings: Vec<Recording>,
     places: HashMap<Option<SocketAddr>, usize>,
+    left_out: u64,
+}
+
+/// What a [`Sorter`] made of a file.
+#[derive(Debug)]
+pub struct Sorted {
+    /// What was recorded of each server.
+    pub recordings: Vec<Recording>,
+    /// Addresses that were left out because nothing that they sent or were sent is of any protocol here.
+    pub strangers: usize,
+    /// Datagrams that were left out because their server sent thousands of others before.
+    pub left_out: u64,
 }
 
 impl Sorter {
@@ -54,8 +66,10 @@ impl Sorter {
         if is_request {
             recording.asked_at_us = recording.asked_at_us.or(at_us);
             recording.requests.push(data);
-        } else {
+        } else if recording.replies.len() < MOST_REPLIES {
             recording.replies.push(data);
+        } else {
+            self.left_out += 1;
         }
     }
 
@@ -64,18 +78,24 @@ impl Sorter {
         self.places.remove(&None);
     }
 
-    /// What was recorded of each server, and how many addresses were left out because nothing that they sent or were sent
-    /// is of any protocol here.
+    /// Everything that was pushed, sorted.
     #[must_use]
-    pub fn finish(self) -> (Vec<Recording>, usize) {
+    pub fn finish(self) -> Sorted {
         let all = self.recordings.len();
-        let known: Vec<_> = self.recordings.into_iter().filter(Recording::is_known).collect();
-        let strangers = all - known.len();
-        (known, strangers)
+        let recordings: Vec<_> = self.recordings.into_iter().filter(Recording::is_known).collect();
+        Sorted { strangers: all - recordings.len(), recordings, left_out: self.left_out }
     }
 }
 
 impl Recording {
+    /// What it answers when it is asked once more. Where nobody wrote down the questions, it is not known how often it was
+    /// asked, and it says everything as often as it takes: a challenge, above all.
+    #[must_use]
+    pub fn answers(&self) -> Vec<&[u8]> {
+        let again = if self.requests.is_empty() { &self.replies[..] } else { &[] };
+        self.replies.iter().chain(again).map(Vec::as_slice).collect()
+    }
+
     /// True if it was asked something, or sent something that belongs to a protocol; and always in a file that names no
     /// addresses, because there it is what the user means.
     fn is_known(&self) -> bool {
@@ -222,7 +242,7 @@ impl<'a> Replay<'a> {
 
     fn answer(&self, to: SocketAddr, request: &[u8], mut send: impl FnMut(&[u8])) {
         let index = index_of(to);
-        let recorded: Vec<&[u8]> = self.recordings[index].replies.iter().map(Vec::as_slice).collect();
+        let recorded = self.recordings[index].answers();
         let mut replies = Replies::default();
         self.protocols[index].replay(request, &recorded, &mut replies);
         replies.iter().for_each(&mut send);
@@ -270,6 +290,9 @@ fn settings(queries: QuerySet) -> Settings {
         key: Ask::offline().key,
     }
 }
+
+/// Replies of one server that are kept; a scan uses a few dozen.
+const MOST_REPLIES: usize = 4096;
 
 fn stand_in(index: usize) -> SocketAddr {
     SocketAddr::new(IpAddr::V4(Ipv4Addr::from_bits(index as u32)), 1)

@@ -1,5 +1,6 @@
 //! `fragscan decode`: what recorded datagrams mean, and what a scan would have written about them.
 
+use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
@@ -11,7 +12,7 @@ use crate::cli::DecodeArgs;
 use crate::config::{self, DecodeConfig, Form};
 use crate::error::Error;
 use crate::net::driver::read_clocks;
-use crate::offline::{self, Recording, Sorter};
+use crate::offline::{self, Recording, Sorted, Sorter};
 use crate::output::dissection::Dissector;
 use crate::output::table::Look;
 use crate::output::{Format, is_stdout};
@@ -109,7 +110,10 @@ fn sort(files: impl Iterator<Item = Vec<Datagram>>) -> Vec<Recording> {
         }
         sorter.next_file();
     }
-    let (recordings, strangers) = sorter.finish();
+    let Sorted { recordings, strangers, left_out } = sorter.finish();
+    if left_out > 0 {
+        say(&format_args!("{left_out} datagrams left out: their servers sent thousands of others before"));
+    }
     if strangers > 0 {
         say(&format_args!("{strangers} addresses left out: they speak no protocol that is known here"));
     }
@@ -121,13 +125,11 @@ fn dissect(files: &[Reading], protocol: Option<AnyProtocol>, mut dissector: Diss
         for Reading { datagrams, .. } in files {
             // Without addresses a file holds one server; with them, each is recognised by all that it sent.
             let recordings = sort(std::iter::once(datagrams.clone()));
-            let recognised = |datagram: &Datagram| {
-                let mut servers = recordings.iter();
-                let server = servers.find(|server| [datagram.from, datagram.to].contains(&server.address));
-                server.map(|server| protocol.unwrap_or_else(|| offline::recognise(server)))
-            };
+            let speaks = |server: &Recording| protocol.unwrap_or_else(|| offline::recognise(server));
+            let servers: HashMap<_, _> = recordings.iter().map(|server| (server.address, speaks(server))).collect();
             for datagram in datagrams {
-                let Some(protocol) = recognised(datagram) else { continue };
+                let of_server = servers.get(&datagram.from).or_else(|| servers.get(&datagram.to));
+                let Some(&protocol) = of_server else { continue };
                 let is_request = offline::is_request(datagram.direction, &datagram.data);
                 dissector.datagram(datagram, is_request, protocol);
                 out.write_all(dissector.take().as_bytes())?;

@@ -6,7 +6,7 @@ use super::print;
 use crate::cli::FieldsArgs;
 use crate::error::Error;
 use crate::output::ReaderFormat;
-use crate::record::{COLUMNS, Flags, List};
+use crate::record::{COLUMNS, Flags, List, Status};
 
 /// Prints name, type, unit and meaning of each column, and the words of the `flags` column; or a typed reader.
 pub(super) fn run(args: &FieldsArgs) -> Result<ExitCode, Error> {
@@ -25,6 +25,10 @@ pub(super) fn run(args: &FieldsArgs) -> Result<ExitCode, Error> {
         writeln!(out, "\nLists, in NDJSON only and where their query was asked:")?;
         for list in List::ALL {
             writeln!(out, "{:width$}  {}", list.as_str(), list.meaning())?;
+        }
+        writeln!(out, "\nWords of the status column, and of those of single queries:")?;
+        for status in Status::ALL {
+            writeln!(out, "{:width$}  {}", status.as_str(), status.meaning())?;
         }
         writeln!(out, "\nWords of the flags column:")?;
         for (_, word, meaning) in Flags::ALL {

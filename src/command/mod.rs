@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use crate::cli::{Args, Command};
 use crate::error::Error;
 use crate::output::OutputError;
+use crate::output::table::harmless;
 
 mod decode;
 mod farm;
@@ -21,7 +22,9 @@ mod summary;
 
 /// Prints a line for the user on standard error. Nobody has to be there to read it.
 pub fn say(line: &dyn fmt::Display) {
-    let _ = writeln!(io::stderr(), "{line}");
+    // Names of files, and what servers said, may hold what a terminal would obey.
+    let text: Vec<String> = line.to_string().split('\n').map(harmless).collect();
+    let _ = writeln!(io::stderr(), "{}", text.join("\n"));
 }
 
 /// Prints to standard output. A reader that has seen enough is no error.

@@ -44,5 +44,8 @@ pub(super) fn run(args: QueryArgs) -> Result<ExitCode, Error> {
     }
     let asked = outcome.snapshot.targets.scheduled;
     let answered = report.rows.status.of(Status::Ok) + report.rows.status.of(Status::Partial);
+    if answered < asked {
+        say(&format_args!("{} of {asked} did not answer; see the status above", asked - answered));
+    }
     Ok(if answered == asked && asked > 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

@@ -51,7 +51,7 @@ pub fn decode(args: DecodeArgs) -> Result<DecodeConfig, Error> {
     let form = match args.format.as_str() {
         "table" => Form::Dissection(Style::Table),
         "markdown" => Form::Dissection(Style::Markdown),
-        "ndjson" | "jsonl" => rows(Format::Ndjson)?,
+        "ndjson" | "jsonl" | "json" => rows(Format::Ndjson)?,
         "csv" => rows(Format::Csv)?,
         other => {
             let message = format!("--format: {other:?} is no format: write table, markdown, ndjson or csv");

@@ -119,6 +119,11 @@ impl Inputs {
     /// Adds a target that was typed as an argument; one that cannot be read is a usage error.
     pub(super) fn argument(&mut self, text: &str) -> Result<(), Error> {
         let spec = TargetSpec::parse(text).map_err(|reason| Error::usage(format!("target {text:?}: {reason}")))?;
+        if matches!(spec.hosts, Hosts::Name(_)) && Path::new(text).is_file() {
+            return Err(Error::usage(format!(
+                "target {text:?}: this is a file here; read targets from it with -i {text}"
+            )));
+        }
         self.add(&spec, text, None).map_err(|reason| Error::usage(format!("target {text:?}: {reason}")))
     }
 

@@ -17,7 +17,7 @@ pub enum QueryFormat {
 pub fn query(args: QueryArgs, random: u64) -> Result<(ScanConfig, QueryFormat), Error> {
     let format = match args.format.as_str() {
         "text" => QueryFormat::Card,
-        "json" => QueryFormat::Json,
+        "json" | "ndjson" => QueryFormat::Json,
         other => return Err(Error::usage(format!("--format: {other:?} is no format: write text or json"))),
     };
     if args.addresses.iter().any(|address| address.starts_with("farm:")) {

@@ -16,7 +16,7 @@ use crate::error::Error;
 use crate::farm::{Farm, FarmSettings};
 use crate::net::batch;
 use crate::net::socket::{self, Local};
-use crate::output::{Filter, Format};
+use crate::output::{Filter, Format, is_stdout};
 use crate::protocol;
 use crate::record::{self, List, QuerySet, Selection};
 use crate::rng::AddressHasher;
@@ -136,6 +136,13 @@ pub fn scan(args: ScanArgs, random: u64) -> Result<ScanConfig, Error> {
         "input" => Order::Input,
         other => return Err(Error::usage(format!("--order: {other:?} is no order: write shuffled or input"))),
     };
+    if let Some(path) = &args.raw
+        && !is_stdout(path)
+        && !path.starts_with("/dev")
+        && path.extension().is_none_or(|extension| extension != "pcapng")
+    {
+        return Err(Error::usage(format!("--raw: {} holds a pcapng: give it that extension", path.display())));
+    }
     let local = local(&args)?;
     let outputs = outputs(&args.output, args.format.as_deref())?;
     let formats: Vec<Format> = outputs.iter().map(|output| output.format).collect();
@@ -225,9 +232,14 @@ pub fn why_unaskable(count: u64) -> String {
 #[must_use]
 pub fn why_nothing(tally: &Tally) -> String {
     let Tally { read, invalid, excluded, .. } = tally;
-    let private = excluded[Reason::Private];
-    let hint = if private > 0 { "; private ones from files are asked with --include-private" } else { "" };
-    format!("there is nothing to scan: {read} targets read, {invalid} invalid, {} excluded{hint}", excluded.total())
+    let reasons = [
+        (Reason::Reserved, "in networks that are reserved, such as those for documentation, and never asked"),
+        (Reason::Private, "private, which are asked with --include-private or as arguments"),
+        (Reason::Listed, "excluded by you"),
+    ];
+    let reasons = reasons.into_iter().filter(|(reason, _)| excluded[*reason] > 0);
+    let reasons: Vec<_> = reasons.map(|(reason, why)| format!("; {} {why}", excluded[reason])).collect();
+    format!("there is nothing to scan: of {read} targets read, {invalid} are invalid{}", reasons.concat())
 }
 
 impl Limits {
@@ -367,7 +379,7 @@ pub(super) fn selection(names: &[String], formats: &[Format]) -> Result<Option<S
     if let Some(twice) = names.iter().enumerate().find_map(|(i, name)| names[..i].contains(name).then_some(name)) {
         return Err(Error::usage(format!("--fields: {twice} is named twice")));
     }
-    let mut selection = Selection { columns: Vec::new(), lists: Vec::new() };
+    let mut selection = Selection { columns: Vec::new(), lists: Vec::new(), always: true };
     for name in names.iter().map(|name| name.trim()) {
         if let Some(list) = List::ALL.into_iter().find(|list| list.as_str() == name) {
             selection.lists.push(list);

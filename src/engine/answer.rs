@@ -36,7 +36,7 @@ impl Engine {
             self.count_ignored(if let Oddity::Ignored(class) = oddity { class } else { Ignored::Unsolicited });
             return Some(oddity);
         };
-        self.log(Direction::Received, from, received, now, data);
+        self.log(slot, Direction::Received, received, now, data);
         let asked = self.asking(slot);
         match self.ask_protocol(slot, data) {
             Err(error) => {
@@ -81,7 +81,7 @@ impl Engine {
     fn take_answer(&mut self, slot: Slot, data: &[u8], next: Next, now: Instant, received: Instant) {
         if !self.has_room_for(slot, data) {
             self.datagrams.over_limit += 1;
-            self.count_undecodable(slot, Status::Malformed);
+            self.datagrams.undecodable += 1;
             return;
         }
         self.count_matched(slot, received);
@@ -90,9 +90,9 @@ impl Engine {
     }
 
     /// Bytes that one flight may hold at the moment: a share of what is left, so that those who send much, and do not
-    /// finish, leave room for the others whatever their number.
+    /// finish, leave room for the others; and never less than honest replies need, whatever the others do.
     fn allowance(&self) -> usize {
-        MOST_HELD.saturating_sub(self.held()) / SHARES
+        (MOST_HELD.saturating_sub(self.held()) / SHARES).max(LEAST_ALLOWANCE)
     }
 
     fn has_room_for(&mut self, slot: Slot, answer: &[u8]) -> bool {
@@ -103,6 +103,11 @@ impl Engine {
     fn take_part(&mut self, slot: Slot, data: &[u8], now: Instant, received: Instant) {
         let allowance = self.allowance();
         let Some(flight) = self.flights.get_mut(slot) else { return };
+        if flight.joins >= MOST_JOINS {
+            self.datagrams.over_limit += 1;
+            self.count_undecodable(slot, Status::SplitCorrupt);
+            return;
+        }
         match self.reassembly.keep(&mut flight.parts, data, allowance) {
             Kept::Duplicate => {
                 self.datagrams.duplicate += 1;
@@ -131,16 +136,17 @@ impl Engine {
         match self.reassembly.join(parts, |pieces| protocol.join(&mut flight.session, pieces, &mut whole)) {
             Join::More => {}
             Join::Corrupt => {
+                flight.joins += 1;
                 self.reassembly.release(&mut flight.parts);
                 self.note(slot, Status::SplitCorrupt);
             }
             Join::Whole => {
+                flight.joins += 1;
                 self.reassembly.release(&mut flight.parts);
                 if self.has_room_for(slot, &whole) {
                     self.take_whole(slot, &whole, now);
                 } else {
                     self.datagrams.over_limit += 1;
-                    self.note(slot, Status::SplitIncomplete);
                 }
             }
         }
@@ -234,5 +240,9 @@ impl fmt::Display for Oddity {
 
 /// A flight may hold one of so many shares of what is left.
 const SHARES: usize = 8;
+/// Bytes of pieces, and as many of answers, that any flight may hold.
+const LEAST_ALLOWANCE: usize = 16 << 10;
+/// Replies of one flight that are put together: three for each query. Decompression takes milliseconds of a hostile one.
+const MOST_JOINS: u32 = 12;
 /// Bytes that the buffer for joined messages keeps.
 const MOST_SCRATCH: usize = 256 << 10;

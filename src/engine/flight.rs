@@ -55,6 +55,10 @@ pub(super) struct Flight {
     pub answer_count: u32,
     /// Key of the pieces of a split reply.
     pub parts: Option<usize>,
+    /// Replies that were put together, soundly or not.
+    pub joins: u32,
+    /// Bytes of datagrams that were kept as they came.
+    pub logged: usize,
 }
 
 /// Why queries have no answer.
@@ -255,6 +259,8 @@ impl Flight {
             answers: Vec::new(),
             answer_count: 0,
             parts: None,
+            joins: 0,
+            logged: 0,
         }
     }
 

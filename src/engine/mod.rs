@@ -368,10 +368,15 @@ impl Engine {
         !self.hold_new && self.stopping.is_none()
     }
 
-    /// Keeps a datagram as it was sent or came, if that is wanted.
-    fn log(&mut self, direction: Direction, server: SocketAddr, at: Instant, now: Instant, data: &[u8]) {
-        if self.settings.keep_datagrams {
-            self.batch.log(direction, server, at, data);
+    /// Keeps a datagram as it was sent or came, if that is wanted, up to a limit for each flight.
+    fn log(&mut self, slot: Slot, direction: Direction, at: Instant, now: Instant, data: &[u8]) {
+        if !self.settings.keep_datagrams {
+            return;
+        }
+        let Some(flight) = self.flights.get_mut(slot) else { return };
+        if flight.logged + data.len() <= MOST_LOGGED {
+            flight.logged += data.len();
+            self.batch.log(direction, flight.address, at, data);
             self.batch_has_grown(now);
         }
     }
@@ -390,7 +395,10 @@ impl Engine {
     }
 }
 
-/// Bytes of pieces, and of answers that wait for others of their target, that all flights together may hold.
+/// Bytes of datagrams that are kept as they came, of one flight.
+const MOST_LOGGED: usize = 512 << 10;
+/// Bytes of pieces, and of answers that wait for others of their target, that all flights together may share; beside it
+/// each has a little of its own.
 const MOST_HELD: usize = 64 << 20;
 /// How soon a datagram is tried again for which the system had no room.
 const CONGESTION_PAUSE: Duration = Duration::from_millis(10);

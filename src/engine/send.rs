@@ -105,7 +105,7 @@ impl Engine {
         flight.state = State::Waiting;
         let to = flight.address;
         if flight.sent == 1 {
-            self.log(Direction::Sent, to, now, now, buffer.get(before..).unwrap_or_default());
+            self.log(slot, Direction::Sent, now, now, buffer.get(before..).unwrap_or_default());
         }
         self.limiter.charge(size);
         self.hosts.charge(to.ip(), protocol.pace().host, now);

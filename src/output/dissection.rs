@@ -28,7 +28,7 @@ pub struct Dissector {
     text: String,
     number: usize,
     /// Pieces of split replies that are not whole yet, by server.
-    pieces: HashMap<Option<SocketAddr>, (AnyProtocol, Vec<Vec<u8>>)>,
+    pieces: HashMap<Option<SocketAddr>, Vec<Vec<u8>>>,
 }
 
 impl Dissector {
@@ -49,22 +49,29 @@ impl Dissector {
             let _ = write!(heading, ", {from} to {to}");
         }
         let _ = write!(heading, ", {}: {} ", bytes(datagram.data.len()), protocol.spec().name);
-        let parts = self.pieces.entry(datagram.from).or_insert_with(|| (protocol, Vec::new())).1.clone();
-        let mut parts: Vec<&[u8]> = parts.iter().map(Vec::as_slice).collect();
-        self.message(heading, &datagram.data, &parts, protocol);
-        if is_request || !is_piece(protocol, &datagram.data) {
-            return;
+        let mut kept = self.pieces.remove(&datagram.from).unwrap_or_default();
+        let others: Vec<&[u8]> = kept.iter().map(Vec::as_slice).collect();
+        self.message(heading, &datagram.data, &others, protocol);
+        if !is_request && is_piece(protocol, &datagram.data) {
+            kept.push(datagram.data.clone());
+            if kept.len() > MOST_PIECES {
+                kept.remove(0);
+            }
+            if self.join(&kept, protocol) {
+                kept.clear();
+            }
         }
-        parts.push(&datagram.data);
+        if !kept.is_empty() {
+            self.pieces.insert(datagram.from, kept);
+        }
+    }
+
+    /// Puts `pieces` together, shows what comes of it, and says whether anything did.
+    fn join(&mut self, pieces: &[Vec<u8>], protocol: AnyProtocol) -> bool {
+        let pieces: Vec<&[u8]> = pieces.iter().map(Vec::as_slice).collect();
+        let count = pieces.len();
         let mut whole = Vec::new();
-        let join = protocol.join(&mut AnySession::default(), &parts, &mut whole);
-        let count = parts.len();
-        let kept = self.pieces.get_mut(&datagram.from).map(|(_, kept)| kept);
-        match (join, kept) {
-            (Join::More, Some(kept)) => kept.push(datagram.data.clone()),
-            (_, Some(kept)) => kept.clear(),
-            (_, None) => {}
-        }
+        let join = protocol.join(&mut AnySession::default(), &pieces, &mut whole);
         match join {
             Join::More => {}
             Join::Whole => {
@@ -77,11 +84,12 @@ impl Dissector {
                 self.remark("all pieces are there, and they make no message: compression or checksum is wrong");
             }
         }
+        join != Join::More
     }
 
     /// Says which pieces never became whole, and begins anew.
     pub fn end_of_file(&mut self) {
-        let left: usize = self.pieces.drain().map(|(_, (_, parts))| parts.len()).sum();
+        let left: usize = self.pieces.drain().map(|(_, pieces)| pieces.len()).sum();
         if left > 0 {
             self.remark(&format!("{left} pieces belong to replies that are not complete"));
         }
@@ -138,9 +146,19 @@ impl Dissector {
 
     /// Text from a server as it may stand in a cell.
     fn cell(&self, text: &str) -> String {
-        let text = harmless(text);
-        if self.style == Style::Markdown { text.replace('\\', "\\\\").replace('|', "\\|") } else { text }
+        let mut text: String = harmless(text);
+        if let Some((end, _)) = text.char_indices().nth(MOST_CHARACTERS) {
+            text.truncate(end);
+            text.push('…');
+        }
+        if self.style == Style::Markdown { text.chars().flat_map(inert).collect() } else { text }
     }
+}
+
+/// A character as Markdown shows it, and does nothing with it: no column, code, HTML, link or picture begins with it.
+fn inert(c: char) -> impl Iterator<Item = char> {
+    let escape = matches!(c, '\\' | '|' | '`' | '[' | '<' | '!' | '&');
+    escape.then_some('\\').into_iter().chain(std::iter::once(c))
 }
 
 fn is_piece(protocol: AnyProtocol, data: &[u8]) -> bool {
@@ -164,5 +182,9 @@ fn hex_of(bytes: &[u8]) -> String {
     hex
 }
 
+/// Pieces of one server that are kept to put them together.
+const MOST_PIECES: usize = 512;
+/// Characters of a value that are shown.
+const MOST_CHARACTERS: usize = 200;
 /// Bytes of a field that are shown in hex.
 const MOST_SHOWN: usize = 12;

@@ -58,9 +58,9 @@ impl Serialize for Object<'_> {
                 map.serialize_entry(&format_args!("{}_hex", column.name), &hex(original))?;
             }
         }
-        // The keys are the same in every line of a run: those of the queries that were asked.
-        let asked = |list: &&List| self.record.query(list.query()) != QueryStatus::NotAsked;
-        for list in self.selection.lists.iter().filter(asked) {
+        // The keys are the same in every line of a run: those that were chosen, or those of the queries that were asked.
+        let stands = |list: &&List| self.selection.always || self.record.query(list.query()) != QueryStatus::NotAsked;
+        for list in self.selection.lists.iter().filter(stands) {
             match list {
                 List::Players => map.serialize_entry(list.as_str(), &PlayerList(&self.record.player_list))?,
                 List::Rules => map.serialize_entry(list.as_str(), &RuleList(&self.record.rules))?,

@@ -7,7 +7,7 @@ use std::str::FromStr;
 
 use serde_json::{Value, json};
 
-use crate::record::{COLUMNS, Column, Kind, SCHEMA};
+use crate::record::{self, COLUMNS, Column, Kind, List, SCHEMA, ServerRecord};
 
 /// A program that can read our outputs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,9 +55,10 @@ fn duckdb() -> String {
         Kind::Id => "UBIGINT",
     };
     let columns = |column: &Column| format!("    '{}': '{}'", column.name, kind(column));
-    let hex = |column: &&Column| (column.kind == Kind::Text).then(|| format!("    '{}_hex': 'VARCHAR'", column.name));
+    let hex = |column: &Column| is_sent(column).then(|| format!("    '{}_hex': 'VARCHAR'", column.name));
     let scalar: Vec<_> = COLUMNS.iter().map(columns).collect();
-    let all: Vec<_> = scalar.iter().cloned().chain(COLUMNS.iter().filter_map(|column| hex(&column))).collect();
+    let lists = DUCKDB_LISTS.iter().map(|(name, kind)| format!("    '{name}': '{kind}'"));
+    let all: Vec<_> = scalar.iter().cloned().chain(COLUMNS.iter().filter_map(hex)).chain(lists).collect();
     format!(
         "-- {HINT}\n\
          CREATE OR REPLACE MACRO fragscan_csv(file) AS TABLE SELECT * FROM read_csv(file, header = true, nullstr = '',\n  \
@@ -69,6 +70,11 @@ fn duckdb() -> String {
         scalar.join(",\n"),
         all.join(",\n"),
     )
+}
+
+/// True for texts of the server's, which may have their bytes beside them.
+fn is_sent(column: &Column) -> bool {
+    matches!((column.value)(&ServerRecord::new()), record::Value::Text(_))
 }
 
 fn pandas() -> String {
@@ -88,7 +94,8 @@ fn pandas() -> String {
          import json\n\n\
          import pandas\n\n\
          TYPES = {{\n{}\n}}\n\
-         TIMES = [{}]\n\n\n\
+         TIMES = [{}]\n\
+         LISTS = [{}]\n\n\n\
          def read_csv(file):\n    \
          return pandas.read_csv(file, dtype=TYPES, parse_dates=TIMES, keep_default_na=False, na_values=[\"\"])\n\n\n\
          # {HINT_NDJSON}\n\
@@ -100,6 +107,8 @@ fn pandas() -> String {
          def _column(key, values):\n    \
          if key in TIMES:\n        \
          return pandas.to_datetime(values, utc=True)\n    \
+         if key in LISTS:\n        \
+         return pandas.Series(values, dtype=object)\n    \
          kind = TYPES.get(key, \"string\")\n    \
          # A 64-bit id is text in NDJSON, and must not pass through floating point.\n    \
          if kind == \"UInt64\":\n        \
@@ -107,6 +116,7 @@ fn pandas() -> String {
          return pandas.array(values, dtype=kind)\n",
         types.join("\n"),
         times.join(", "),
+        List::ALL.map(|list| format!("\"{}\"", list.as_str())).join(", "),
     )
 }
 
@@ -134,6 +144,14 @@ fn frictionless() -> String {
     format!("{schema:#}\n")
 }
 
+/// The lists of NDJSON as DuckDB types.
+const DUCKDB_LISTS: [(&str, &str); 2] = [
+    (
+        List::Players.as_str(),
+        "STRUCT(\"index\" BIGINT, name VARCHAR, name_hex VARCHAR, score BIGINT, duration_s DOUBLE, deaths BIGINT, money BIGINT)[]",
+    ),
+    (List::Rules.as_str(), "STRUCT(name VARCHAR, name_hex VARCHAR, value VARCHAR, value_hex VARCHAR)[]"),
+];
 const HINT: &str = "Reads CSV written by fragscan with every column";
 const HINT_NDJSON: &str = "Reads NDJSON; a key that ends in _hex has the bytes of a text that is not exactly them";
 

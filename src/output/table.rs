@@ -109,7 +109,7 @@ impl Text {
 /// The columns of a server browser; where there is no room for all, those that are missed least are left out.
 fn browser(width: usize) -> Vec<Cell> {
     let mut cells = all();
-    for title in ["FLAGS", "GAME", "BOTS", "MAP", "PING"] {
+    for title in ["FLAGS", "GAME", "BOTS", "MAP", "RTT"] {
         if narrowest(&cells) <= width {
             break;
         }
@@ -144,7 +144,7 @@ fn all() -> Vec<Cell> {
             (players, _) => players.map_or_else(String::new, |players| players.to_string()),
         }),
         cell("BOTS", 4, true, |r| r.bots.filter(|bots| *bots > 0).map_or_else(String::new, |bots| bots.to_string())),
-        cell("PING", 6, true, |r| r.rtt_us.map_or_else(String::new, |us| format!("{:.1}", f64::from(us) / 1e3))),
+        cell("RTT", 6, true, |r| r.rtt_us.map_or_else(String::new, |us| format!("{:.1}", f64::from(us) / 1e3))),
         cell("GAME", MEDIUM, false, |r| r.game.as_str().unwrap_or_default().into()),
         cell("ADDRESS", 21, false, |r| r.address.to_string()),
         cell("FLAGS", 12, false, |r| r.flags.to_string()),
@@ -214,10 +214,16 @@ fn shown(c: char) -> char {
     if is_harmless(c) { c } else { char::REPLACEMENT_CHARACTER }
 }
 
-/// False for what could control the terminal or mislead the reader: controls, marks of direction, invisible separators.
+/// False for what could control the terminal or mislead the reader: controls, marks of direction, invisible separators and
+/// tags, and what is no character.
 fn is_harmless(c: char) -> bool {
-    !(c.is_control()
-        || matches!(c, '\u{200B}' | '\u{200E}' | '\u{200F}' | '\u{2028}'..='\u{202E}' | '\u{2060}'..='\u{206F}' | '\u{FEFF}'))
+    let invisible = matches!(
+        c,
+        '\u{AD}' | '\u{61C}' | '\u{180E}' | '\u{200B}' | '\u{200E}' | '\u{200F}' | '\u{2028}'..='\u{202E}'
+            | '\u{2060}'..='\u{206F}' | '\u{FEFF}' | '\u{FFF9}'..='\u{FFFB}' | '\u{E0000}'..='\u{E0FFF}'
+    );
+    let is_none = u32::from(c) & 0xFFFE == 0xFFFE || matches!(c, '\u{FDD0}'..='\u{FDEF}');
+    !(c.is_control() || invisible || is_none)
 }
 
 /// Width of a cell that takes two parts of what is left of a line.

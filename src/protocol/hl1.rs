@@ -66,8 +66,8 @@ pub static DIALECTS: &[Dialect] = &[Dialect {
 pub struct Session {
     progress: Progress,
     form: Form,
-    /// Id of the split reply that was put together last.
-    joined: Option<u32>,
+    /// The split reply that was put together last.
+    joined: a2s::split::Joined,
 }
 
 /// In which of its forms the info is being asked for.
@@ -111,7 +111,7 @@ impl Protocol for Dialect {
         data: &[u8],
         _found: &mut Found,
     ) -> Result<Step, DecodeError> {
-        if let Some(step) = a2s::piece(data, session.joined) {
+        if let Some(step) = a2s::piece(data, &session.joined) {
             return step;
         }
         let mut reader = a2s::message(data)?;
@@ -212,9 +212,9 @@ impl Protocol for Dialect {
 
     fn replay(&self, request: &[u8], recorded: &[&[u8]], replies: &mut Replies) {
         let Some(word) = word_of(request) else { return };
-        for reply in recorded {
+        for (reply, kind) in recorded.iter().zip(a2s::kinds_of(recorded)) {
             let body = a2s::message(reply).map(|reader| reader.rest()).unwrap_or_default();
-            let answers = match (word, a2s::kind_of(reply, recorded)) {
+            let answers = match (word, kind) {
                 (INFOSTRING, _) if body.starts_with(INFOSTRING_REPLY) => true,
                 (_, Some(a2s::DETAILS)) => word == DETAILS,
                 (_, Some(SHORT)) => word == INFO,

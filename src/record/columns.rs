@@ -184,15 +184,17 @@ impl List {
 pub struct Selection {
     /// Columns, in order.
     pub columns: Vec<&'static Column>,
-    /// Lists behind them, where they were asked for.
+    /// Lists behind them.
     pub lists: Vec<List>,
+    /// Whether lists stand also where their query was not asked.
+    pub always: bool,
 }
 
 impl Selection {
     /// Everything.
     #[must_use]
     pub fn all() -> Self {
-        Self { columns: all_columns(), lists: List::ALL.to_vec() }
+        Self { columns: all_columns(), lists: List::ALL.to_vec(), always: false }
     }
 }
 

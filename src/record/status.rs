@@ -74,6 +74,27 @@ impl Status {
         }
     }
 
+    /// What it says, in one sentence.
+    #[must_use]
+    pub const fn meaning(self) -> &'static str {
+        match self {
+            Self::Ok => "everything that was asked was answered (but for a ping, which few answer)",
+            Self::Partial => "at least one query was answered and at least one was not: see their own columns",
+            Self::Timeout => "nothing came",
+            Self::Refused => "ICMP port unreachable: the host is there, the port is closed",
+            Self::Unreachable => "ICMP said that the host or network cannot be reached",
+            Self::ChallengeOnly => "the server gave nothing but challenges, also when they were sent back",
+            Self::ChallengeLoop => "the server answered each challenge with another one",
+            Self::Banned => "the server said that we are banned",
+            Self::Malformed => "only datagrams came that cannot be decoded",
+            Self::SplitIncomplete => "pieces of a split reply came, but not all of them",
+            Self::SplitCorrupt => "a split reply was complete, but its checksum or compression was wrong",
+            Self::SendError => "the operating system refused to send: see error",
+            Self::Unresolved => "the name has no address",
+            Self::Aborted => "asked, and not finished when the run stopped",
+        }
+    }
+
     /// The word that stands in the outputs.
     #[must_use]
     pub const fn as_str(self) -> &'static str {

@@ -23,7 +23,7 @@ fn captured_servers_decode_to_what_other_clients_printed() {
             }
         };
         check("A2S_INFO", "info", peers::info(&printed).into());
-        check("A2S_PLAYER", "players", peers::players(&printed, "challenge_only"));
+        check("A2S_PLAYER", "players", peers::players(&printed, "timeout"));
         check("A2S_RULES", "rules", vec![peers::rules(&printed)]);
         check("A2A_PING", "ping", vec![ping(&exchanges(folder, server, "A2A_PING"))]);
     }

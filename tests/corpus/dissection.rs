@@ -63,9 +63,17 @@ fn dissected(fixture: &Fixture) -> Vec<(String, String)> {
     );
     let cells = |line: &str| -> Option<(String, String)> {
         let mut cells = line.strip_prefix('|')?.strip_suffix('|')?.split(" | ").map(str::trim).skip(2);
-        Some((cells.next()?.to_owned(), cells.nth(1)?.replace("\\|", "|").replace("\\\\", "\\")))
+        Some((cells.next()?.to_owned(), unescaped(cells.nth(1)?)))
     };
     tables.lines().filter_map(cells).collect()
+}
+
+/// The text of a cell without the backslashes that keep Markdown from doing anything with it.
+fn unescaped(cell: &str) -> String {
+    let mut chars = cell.chars();
+    let next =
+        |chars: &mut std::str::Chars<'_>| chars.next().map(|c| if c == '\\' { chars.next().unwrap_or(c) } else { c });
+    std::iter::from_fn(|| next(&mut chars)).collect()
 }
 
 /// In which part of a description a field is, what it is called there, and what in a dissection.

@@ -27,12 +27,12 @@ pub(super) mod players;
 pub(super) mod rules;
 mod serve;
 mod session;
-mod split;
+pub(super) mod split;
 
 pub use details::{Details, Mod};
 pub use info::Info;
 pub(super) use info::{os, server_type};
-pub(super) use serve::{kind_of, push_ban, push_players, push_rules, put_details, put_short};
+pub(super) use serve::{kinds_of, push_ban, push_players, push_rules, put_details, put_short};
 pub use session::Session;
 
 /// A variant of the protocol.
@@ -116,7 +116,7 @@ impl Protocol for Dialect {
         data: &[u8],
         _found: &mut Found,
     ) -> Result<Step, DecodeError> {
-        if let Some(step) = piece(data, session.joined) {
+        if let Some(step) = piece(data, &session.joined) {
             return step;
         }
         let mut reader = message(data)?;
@@ -180,18 +180,18 @@ impl Protocol for Dialect {
 }
 
 /// What a piece of a split reply is, if `data` is one; `joined` is the reply that was put together last.
-pub(super) fn piece(data: &[u8], joined: Option<u32>) -> Option<Result<Step, DecodeError>> {
+pub(super) fn piece(data: &[u8], joined: &split::Joined) -> Option<Result<Step, DecodeError>> {
     data.starts_with(split::SPLIT_HEADER).then(|| {
-        let again = joined == Some(split::Piece::read(data)?.id);
-        Ok(if again { Step::Ignore(Ignored::Duplicate) } else { Step::Part })
+        split::Piece::read(data)?;
+        Ok(if joined.holds(data) { Step::Ignore(Ignored::Duplicate) } else { Step::Part })
     })
 }
 
 /// Puts a reply together, and remembers which in `joined`.
-pub(super) fn join(parts: &[&[u8]], whole: &mut Vec<u8>, joined: &mut Option<u32>) -> Join {
+pub(super) fn join(parts: &[&[u8]], whole: &mut Vec<u8>, joined: &mut split::Joined) -> Join {
     let join = split::join(parts, whole);
     if join == Join::Whole {
-        *joined = parts.last().and_then(|part| split::Piece::read(part).ok()).map(|piece| piece.id);
+        *joined = split::Joined::of(parts);
     }
     join
 }

@@ -53,15 +53,22 @@ pub(super) fn replay(request: &[u8], recorded: &[&[u8]], replies: &mut Replies) 
         Asked::Ping => &[PING],
         Asked::Getchallenge => &[],
     };
+    let all = kinds_of(recorded);
     // A server that gave one challenge, and nothing when it was sent back, gives nothing.
-    let challenges = recorded.iter().filter(|reply| kind_of(reply, recorded) == Some(CHALLENGE)).count();
+    let challenges = all.iter().filter(|kind| **kind == Some(CHALLENGE)).count();
     let gives_challenge = given.is_empty() || given == NO_CHALLENGE || challenges > 1;
-    let informs = recorded.iter().any(|reply| matches!(kind_of(reply, recorded), Some(INFO | DETAILS)));
-    for reply in recorded {
-        let answers = match kind_of(reply, recorded) {
-            Some(CHALLENGE) => gives_challenge && (asked == Asked::Info || !informs),
+    let informs = all.iter().any(|kind| matches!(kind, Some(INFO | DETAILS)));
+    let mut strays = 0;
+    for (reply, kind) in recorded.iter().zip(all) {
+        let answers = match kind {
+            Some(CHALLENGE) if informs => {
+                // Behind an answer it is one that nobody asked for.
+                strays += 1;
+                asked == Asked::Info && gives_challenge && strays == 1
+            }
+            Some(CHALLENGE) => gives_challenge,
             Some(kind @ (INFO | DETAILS | PLAYERS | RULES | PING)) => kinds.contains(&kind),
-            // A ban, garbage, and pieces of which nobody knows what they were.
+            // A ban, and garbage.
             _ => true,
         };
         if answers {
@@ -70,12 +77,14 @@ pub(super) fn replay(request: &[u8], recorded: &[&[u8]], replies: &mut Replies) 
     }
 }
 
-/// The type of the message that `reply` is, or is a piece of.
-pub(in crate::protocol) fn kind_of(reply: &[u8], recorded: &[&[u8]]) -> Option<u8> {
-    if !reply.starts_with(SPLIT_HEADER) {
-        return message(reply).ok()?.u8().ok();
-    }
-    split::kind(reply, recorded)
+/// The type of the message that each of the recorded datagrams is, or is a piece of.
+pub(in crate::protocol) fn kinds_of(recorded: &[&[u8]]) -> Vec<Option<u8>> {
+    let of_pieces = split::kinds(recorded);
+    let kind = |reply: &&[u8]| match split::Piece::read(reply) {
+        Ok(piece) => of_pieces.get(&piece.id).copied(),
+        Err(_) => message(reply).ok()?.u8().ok(),
+    };
+    recorded.iter().map(kind).collect()
 }
 
 /// A request, without what is given with it.

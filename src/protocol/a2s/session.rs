@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::split::Joined;
 use crate::protocol::{Ignored, Next, Progress, Step};
 use crate::record::{Query, QuerySet, Status};
 
@@ -19,8 +20,8 @@ pub struct Session {
     listening: bool,
     /// The server runs GoldSource, which answers few queries a second.
     gold_source: bool,
-    /// Id of the split reply that was put together last.
-    pub(super) joined: Option<u32>,
+    /// The split reply that was put together last.
+    pub(super) joined: Joined,
     last_resort: LastResort,
 }
 

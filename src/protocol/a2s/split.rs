@@ -13,6 +13,7 @@
 //! size counts bytes of payload and is true for neither the last piece nor servers whose administrators changed it; it
 //! is not used.
 
+use std::collections::HashMap;
 use std::io::Read;
 
 use bzip2::read::BzDecoder;
@@ -84,15 +85,28 @@ impl<'a> Piece<'a> {
         layout != Layout::GoldSource && self.id & COMPRESSED != 0
     }
 
-    /// The layout, if this is piece 0 of one.
+    /// The layout, if this is piece 0 of one. A piece further on that happens to look like a message without its header is
+    /// taken for one too: see [`first_of`].
     pub(super) fn layout(&self) -> Option<Layout> {
-        let is_first = |layout: &Layout| self.place(*layout).is_some_and(|(number, _)| number == 0);
+        self.layout_of_message().or_else(|| self.layout_of_bare_message())
+    }
+
+    /// The layout, if a message with its header begins here.
+    fn layout_of_message(&self) -> Option<Layout> {
         // A size field of FF FF is none; four bytes FF where it would be are the header of the message.
-        let with_header = [Layout::GoldSource, Layout::Source2006, Layout::Source];
-        // Some servers leave the header of the message out; then a size field is one if it can be a size.
-        let bare = [Layout::GoldSource, Layout::Source, Layout::Source2006];
-        let with_header = with_header.into_iter().filter(is_first).find(|layout| self.begins_message(*layout));
-        with_header.or_else(|| bare.into_iter().filter(is_first).find(|layout| self.begins_bare_message(*layout)))
+        let layouts = [Layout::GoldSource, Layout::Source2006, Layout::Source];
+        layouts.into_iter().filter(|layout| self.is_first(*layout)).find(|layout| self.begins_message(*layout))
+    }
+
+    /// The layout, if a message begins here whose header the server has left out.
+    fn layout_of_bare_message(&self) -> Option<Layout> {
+        // A size field is one if it can be a size.
+        let layouts = [Layout::GoldSource, Layout::Source, Layout::Source2006];
+        layouts.into_iter().filter(|layout| self.is_first(*layout)).find(|layout| self.begins_bare_message(*layout))
+    }
+
+    fn is_first(&self, layout: Layout) -> bool {
+        self.place(layout).is_some_and(|(number, _)| number == 0)
     }
 
     fn begins_message(&self, layout: Layout) -> bool {
@@ -155,6 +169,27 @@ pub(super) fn join(parts: &[&[u8]], whole: &mut Vec<u8>) -> Join {
     Join::Whole
 }
 
+/// The pieces of a reply that was put together, by their checksums: those that come again are duplicates. A server may use
+/// the same id for every reply, so the id alone says nothing.
+#[derive(Debug, Clone, Copy, Default)]
+pub(in crate::protocol) struct Joined([u32; REMEMBERED]);
+
+impl Joined {
+    /// Remembers the newest of `parts`.
+    pub(super) fn of(parts: &[&[u8]]) -> Self {
+        let mut prints = [0; REMEMBERED];
+        for (print, part) in prints.iter_mut().zip(parts.iter().rev()) {
+            *print = crc32fast::hash(part);
+        }
+        Self(prints)
+    }
+
+    /// True if `piece` is one of those that are remembered.
+    pub(super) fn holds(&self, piece: &[u8]) -> bool {
+        self.0[0] != 0 && self.0.contains(&crc32fast::hash(piece))
+    }
+}
+
 /// How many pieces came of the reply of which most came.
 pub(super) fn count(parts: &[&[u8]]) -> Count {
     let pieces = || parts.iter().filter_map(|part| Piece::read(part).ok());
@@ -169,16 +204,30 @@ pub(super) fn count(parts: &[&[u8]]) -> Count {
     ids.into_iter().map(of).max_by_key(|count| count.came).unwrap_or(Count { came: 0, total: None })
 }
 
-/// The type of the message that `piece` is one of; pieces that make no message are of the longest kind there is.
-pub(super) fn kind(piece: &[u8], parts: &[&[u8]]) -> Option<u8> {
-    let id = Piece::read(piece).ok()?.id;
-    let of_id = |part: &&&[u8]| Piece::read(part).is_ok_and(|other| other.id == id);
-    let set: Vec<&[u8]> = parts.iter().filter(of_id).copied().collect();
-    let mut whole = Vec::new();
-    match join(&set, &mut whole) {
-        Join::Whole => whole.get(HEADER.len()).copied(),
-        Join::More | Join::Corrupt => Some(super::RULES),
+/// The types of the messages that recorded pieces are of, by the ids of their replies. Pieces that make no message, and do
+/// not begin one, are of the longest kind there is.
+pub(super) fn kinds(recorded: &[&[u8]]) -> HashMap<u32, u8> {
+    let mut sets: HashMap<u32, Vec<&[u8]>> = HashMap::new();
+    for part in recorded {
+        if let Ok(piece) = Piece::read(part) {
+            let set = sets.entry(piece.id).or_default();
+            if set.len() < MOST_OF_A_SET {
+                set.push(part);
+            }
+        }
     }
+    let kind = |(id, set): (u32, Vec<&[u8]>)| (id, kind_of_set(&set).unwrap_or(super::RULES));
+    sets.into_iter().map(kind).collect()
+}
+
+fn kind_of_set(set: &[&[u8]]) -> Option<u8> {
+    let (layout, first) = first_of(set.iter().filter_map(|part| Piece::read(part).ok()))?;
+    if !first.is_compressed(layout) {
+        let payload = first.payload(layout)?;
+        return payload.strip_prefix(HEADER).unwrap_or(payload).first().copied();
+    }
+    let mut whole = Vec::new();
+    (join(set, &mut whole) == Join::Whole).then(|| whole.get(HEADER.len()).copied())?
 }
 
 /// Says in `record` how far a reply came of which pieces are among `answers`, since it was never whole.
@@ -198,8 +247,9 @@ pub(super) fn say_what_is_missing(answers: &[&[u8]], record: &mut ServerRecord) 
 pub(super) fn dissect(data: &[u8], others: &[&[u8]], notes: &mut Dissection) -> Result<(), DecodeError> {
     let piece = Piece::read(data)?;
     let of_reply = others.iter().filter_map(|other| Piece::read(other).ok()).filter(|other| other.id == piece.id);
-    let is_first = piece.layout().is_some();
-    let layout = piece.layout().or_else(|| of_reply.into_iter().find_map(|other| other.layout()));
+    let earlier = first_of(of_reply).map(|(layout, _)| layout);
+    let is_first = piece.layout_of_message().is_some() || (earlier.is_none() && piece.layout().is_some());
+    let layout = if is_first { piece.layout() } else { earlier };
     notes.title = match layout {
         None => "piece of a split reply",
         Some(layout) if is_first => layout.name(),
@@ -232,7 +282,14 @@ pub(super) fn dissect(data: &[u8], others: &[&[u8]], notes: &mut Dissection) -> 
     Ok(())
 }
 
-/// The pieces of one reply, by number; the first that came of each counts.
+/// Piece 0 among the pieces of one reply, with the layout that it tells: the newest that begins a message with its header,
+/// else the first that may begin one without.
+fn first_of<'a>(pieces: impl DoubleEndedIterator<Item = Piece<'a>> + Clone) -> Option<(Layout, Piece<'a>)> {
+    let with_header = pieces.clone().rev().find_map(|piece| Some((piece.layout_of_message()?, piece)));
+    with_header.or_else(|| pieces.into_iter().find_map(|piece| Some((piece.layout_of_bare_message()?, piece))))
+}
+
+/// The pieces of one reply, by number. The newest of each counts: a retry may bring another reply with the same id.
 struct Set<'a> {
     payloads: [Option<&'a [u8]>; 256],
     total: usize,
@@ -242,14 +299,14 @@ struct Set<'a> {
 impl<'a> Set<'a> {
     /// The pieces of `id` among `parts`, if piece 0 is one of them.
     fn of(id: u32, parts: &[&'a [u8]]) -> Option<Self> {
-        let pieces = || parts.iter().filter_map(|part| Piece::read(part).ok()).filter(|piece| piece.id == id);
-        let (layout, first) = pieces().find_map(|piece| Some((piece.layout()?, piece)))?;
+        let pieces = || parts.iter().filter_map(|part| Piece::read(part).ok()).filter(move |piece| piece.id == id);
+        let (layout, first) = first_of(pieces())?;
         let (_, total) = first.place(layout)?;
         let mut payloads = [None; 256];
         for piece in pieces() {
             let place = piece.place(layout).filter(|(_, claimed)| *claimed == total);
             if let (Some((number, _)), Some(payload)) = (place, piece.payload(layout)) {
-                payloads[usize::from(number)].get_or_insert(payload);
+                payloads[usize::from(number)] = Some(payload);
             }
         }
         Some(Self { payloads, total: usize::from(total), compressed: first.is_compressed(layout) })
@@ -261,7 +318,8 @@ fn decompress(joined: &[u8], whole: &mut Vec<u8>) -> Option<()> {
     let mut reader = Reader::new(joined);
     let size = reader.u32_le().ok()? as usize;
     let checksum = reader.u32_le().ok()?;
-    if size > MOST_DECOMPRESSED {
+    // The least is a header and a type.
+    if size <= HEADER.len() || size > MOST_DECOMPRESSED {
         return None;
     }
     // One more than it says, so that a stream that holds more is seen; nothing is allocated on the word of the server.
@@ -277,6 +335,10 @@ pub(super) const COMPRESSED: u32 = 1 << 31;
 const STREAM: &[u8] = b"BZh";
 /// Types of replies that are sent in pieces without a header of their own: info, players, rules, details.
 const BARE_KINDS: &[u8] = b"IDEm";
+/// Pieces of a reply whose return is noticed.
+const REMEMBERED: usize = 10;
+/// Pieces of one reply that are looked at to know what it is.
+const MOST_OF_A_SET: usize = 512;
 /// Most bytes that a compressed reply may hold: more than 255 pieces of any size seen on real servers.
 const MOST_DECOMPRESSED: usize = 1 << 20;
 
