@@ -19,6 +19,7 @@ use crate::output::{Assembler, Epoch};
 use crate::protocol::{self, AnyProtocol, AnySession, Ask, Found, Manner, Persona, Replies, Step};
 use crate::record::{Query, QuerySet, QueryStatus, ServerRecord, Status};
 use crate::target::{Origins, Source, Target};
+use crate::wire::DecodeError;
 
 /// What a server once was asked and sent.
 #[derive(Debug, Default, Clone)]
@@ -88,11 +89,12 @@ impl Sorter {
 }
 
 impl Recording {
-    /// What it answers when it is asked once more. Where nobody wrote down the questions, it is not known how often it was
-    /// asked, and it says everything as often as it takes: a challenge, above all.
+    /// What it answers when it is asked in `protocol` once more. Where nobody wrote down the questions, it is not known how
+    /// often it was asked, and it gives its challenge again when that is sent back.
     #[must_use]
-    pub fn answers(&self) -> Vec<&[u8]> {
-        let again = if self.requests.is_empty() { &self.replies[..] } else { &[] };
+    pub fn answers(&self, protocol: AnyProtocol) -> Vec<&[u8]> {
+        let is_challenge = |reply: &&Vec<u8>| matches!(alone(protocol, reply), Ok(Step::Move(_)));
+        let again = self.replies.iter().filter(|reply| self.requests.is_empty() && is_challenge(reply));
         self.replies.iter().chain(again).map(Vec::as_slice).collect()
     }
 
@@ -163,8 +165,12 @@ pub fn recognise(recording: &Recording) -> AnyProtocol {
 
 /// True if `reply` can be a message of `protocol`, or a piece of one.
 fn belongs_to(protocol: AnyProtocol, reply: &[u8]) -> bool {
-    let step = protocol.receive(&mut AnySession::default(), &Ask::offline(), reply, &mut Found::default());
-    matches!(step, Ok(Step::Answer(_) | Step::Move(_) | Step::Part))
+    matches!(alone(protocol, reply), Ok(Step::Answer(_) | Step::Move(_) | Step::Part))
+}
+
+/// What `reply` means to somebody who has just asked everything in `protocol`.
+fn alone(protocol: AnyProtocol, reply: &[u8]) -> Result<Step, DecodeError> {
+    protocol.receive(&mut AnySession::default(), &Ask::offline(), reply, &mut Found::default())
 }
 
 /// True if `data` is a question, as far as its direction or its bytes tell.
@@ -242,9 +248,10 @@ impl<'a> Replay<'a> {
 
     fn answer(&self, to: SocketAddr, request: &[u8], mut send: impl FnMut(&[u8])) {
         let index = index_of(to);
-        let recorded = self.recordings[index].answers();
+        let protocol = self.protocols[index];
+        let recorded = self.recordings[index].answers(protocol);
         let mut replies = Replies::default();
-        self.protocols[index].replay(request, &recorded, &mut replies);
+        protocol.replay(request, &recorded, &mut replies);
         replies.iter().for_each(&mut send);
     }
 

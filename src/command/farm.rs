@@ -81,7 +81,7 @@ fn recorded(folder: &Path) -> Result<Vec<Recorded>, Error> {
         servers.extend(sorter.finish().recordings.into_iter().map(|recording| Recorded {
             name: recording.address.map_or_else(|| name.clone(), |address| format!("{name} {address}")),
             protocol: offline::recognise(&recording),
-            replies: recording.answers().into_iter().map(<[u8]>::to_vec).collect(),
+            replies: recording.answers(offline::recognise(&recording)).into_iter().map(<[u8]>::to_vec).collect(),
         }));
     }
     if servers.is_empty() {
