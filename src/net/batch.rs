@@ -14,17 +14,8 @@ pub trait DatagramIo {
     /// that none left.
     fn send(&mut self, socket: &UdpSocket, outgoing: &Outgoing) -> io::Result<usize>;
 
-    /// Receives at least one datagram and gives each to `take`; `WouldBlock` when none waits.
-    fn receive(&mut self, socket: &UdpSocket, take: &mut dyn FnMut(SocketAddr, &[u8])) -> io::Result<Received>;
-}
-
-/// What one call received.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Received {
-    /// Datagrams.
-    pub count: usize,
-    /// Datagrams that the kernel has dropped on this socket so far, if it said so.
-    pub dropped: Option<u32>,
+    /// Receives at least one datagram and gives each to `take`; `WouldBlock` when none waits. Says how many.
+    fn receive(&mut self, socket: &UdpSocket, take: &mut dyn FnMut(SocketAddr, &[u8])) -> io::Result<usize>;
 }
 
 /// Which calls are used.
@@ -81,9 +72,8 @@ impl DatagramIo for Mmsg {
         socket.try_io(|| self.send.send(socket, outgoing.iter()))
     }
 
-    fn receive(&mut self, socket: &UdpSocket, take: &mut dyn FnMut(SocketAddr, &[u8])) -> io::Result<Received> {
-        let (count, dropped) = socket.try_io(|| self.receive.receive(socket, take))?;
-        Ok(Received { count, dropped })
+    fn receive(&mut self, socket: &UdpSocket, take: &mut dyn FnMut(SocketAddr, &[u8])) -> io::Result<usize> {
+        socket.try_io(|| self.receive.receive(socket, take))
     }
 }
 
@@ -114,10 +104,10 @@ impl DatagramIo for Portable {
         }
     }
 
-    fn receive(&mut self, socket: &UdpSocket, take: &mut dyn FnMut(SocketAddr, &[u8])) -> io::Result<Received> {
+    fn receive(&mut self, socket: &UdpSocket, take: &mut dyn FnMut(SocketAddr, &[u8])) -> io::Result<usize> {
         let (size, from) = socket.recv_from(&mut self.slot)?;
         take(from, &self.slot[..size]);
-        Ok(Received { count: 1, dropped: None })
+        Ok(1)
     }
 }
 

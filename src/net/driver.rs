@@ -18,7 +18,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag::register_conditional_shutdown;
 use signal_hook_mio::v1_0::Signals;
 
-use super::batch::{DatagramIo, Received};
+use super::batch::DatagramIo;
 use super::lane::{Lane, Lanes};
 use super::socket::{Granted, Local};
 use super::{Error, sys};
@@ -215,10 +215,7 @@ impl Driver {
                     }
                 };
                 match io.receive(&lane.socket, &mut take) {
-                    Ok(Received { count, dropped }) => {
-                        received += count;
-                        lane.dropped = dropped.unwrap_or(lane.dropped);
-                    }
+                    Ok(count) => received += count,
                     Err(error) if error.kind() == ErrorKind::WouldBlock => lane.readable = false,
                     // An error of an earlier datagram is reported on whatever call comes next. It is in the queue with
                     // its address; the call is repeated, and only a socket that keeps failing is left until the next

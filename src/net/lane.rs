@@ -34,8 +34,6 @@ pub(super) struct Lane {
     behind_since: Option<Instant>,
     /// Datagrams received since then.
     pub(super) received: usize,
-    /// Datagrams that the kernel has dropped, as far as it said so beside others.
-    pub(super) dropped: u32,
 }
 
 impl Lanes {
@@ -93,8 +91,7 @@ impl Lanes {
 
     /// Datagrams that the kernel has dropped because a receive buffer was full.
     pub(super) fn dropped(&self) -> u64 {
-        let of = |lane: &Lane| sys::dropped(&lane.socket).unwrap_or(lane.dropped);
-        self.all.iter().map(|lane| u64::from(of(lane))).sum()
+        self.all.iter().filter_map(|lane| sys::dropped(&lane.socket).ok()).map(u64::from).sum()
     }
 
     /// Addresses of an IPv4 and of an IPv6 socket; unspecified ones where there is none or it is bound to none.
@@ -113,15 +110,7 @@ impl Lane {
         poll.registry()
             .register(&mut socket, token, Interest::READABLE)
             .map_err(|source| Error::on("watching", "a UDP socket", source))?;
-        Ok(Self {
-            socket,
-            granted,
-            outgoing: Outgoing::default(),
-            readable: true,
-            behind_since: None,
-            received: 0,
-            dropped: 0,
-        })
+        Ok(Self { socket, granted, outgoing: Outgoing::default(), readable: true, behind_since: None, received: 0 })
     }
 
     /// The time before which everything that arrived has been read, if that is later than it was. A flood never lets

@@ -49,7 +49,6 @@ pub fn open(local: &Local, ipv6: bool) -> Result<(std::net::UdpSocket, Granted),
         }
         let granted = tune(&socket, local.receive_buffer.unwrap_or(BUFFER))?;
         sys::enable_error_queue(&socket, ipv6)?;
-        sys::enable_drop_counter(&socket)?;
         if let Some(interface) = &local.interface {
             socket.bind_device(Some(interface.as_bytes()))?;
         }

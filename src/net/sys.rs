@@ -148,11 +148,6 @@ pub fn is_ignored(signal: i32) -> bool {
     }
 }
 
-/// Asks for the number of dropped datagrams beside each one that is received after some were (`SO_RXQ_OVFL`).
-pub fn enable_drop_counter(socket: &impl AsFd) -> io::Result<()> {
-    set_option(socket, libc::SOL_SOCKET, libc::SO_RXQ_OVFL, 1)
-}
-
 /// Datagrams that are sent in one system call (`sendmmsg`).
 pub struct SendBatch {
     names: Box<[Name]>,
@@ -165,7 +160,6 @@ pub struct ReceiveBatch {
     slots: Box<[u8]>,
     slot_size: usize,
     names: Box<[Name]>,
-    control: Box<[ControlBuffer]>,
     /// Point into `slots`; read by the kernel through `headers`.
     _slices: Box<[libc::iovec]>,
     headers: Box<[libc::mmsghdr]>,
@@ -182,7 +176,7 @@ impl SendBatch {
     pub fn new(count: usize) -> Self {
         let mut names = boxed(count, Name::unspecified);
         let mut slices = boxed(count, || libc::iovec { iov_base: ptr::null_mut(), iov_len: 0 });
-        let headers = (0..count).map(|i| header(&mut names[i], &mut slices[i], None)).collect();
+        let headers = (0..count).map(|i| header(&mut names[i], &mut slices[i])).collect();
         Self { names, slices, headers }
     }
 
@@ -217,28 +211,21 @@ impl ReceiveBatch {
     pub fn new(count: usize, slot_size: usize) -> Self {
         let mut slots = vec![0; count * slot_size].into_boxed_slice();
         let mut names = boxed(count, Name::unspecified);
-        let mut control = boxed(count, ControlBuffer::new);
         let mut slices: Box<[_]> = slots
             .chunks_exact_mut(slot_size)
             .map(|slot| libc::iovec { iov_base: slot.as_mut_ptr().cast(), iov_len: slot.len() })
             .collect();
-        let headers = (0..count).map(|i| header(&mut names[i], &mut slices[i], Some(&mut control[i]))).collect();
-        Self { slots, slot_size, names, control, _slices: slices, headers }
+        let headers = (0..count).map(|i| header(&mut names[i], &mut slices[i])).collect();
+        Self { slots, slot_size, names, _slices: slices, headers }
     }
 
-    /// Receives what waits, at least one datagram, and gives each to `take`. Says how many, and how many datagrams the
-    /// kernel has dropped on this socket so far, if it says so.
-    pub fn receive(
-        &mut self,
-        socket: &impl AsFd,
-        take: &mut dyn FnMut(SocketAddr, &[u8]),
-    ) -> io::Result<(usize, Option<u32>)> {
+    /// Receives what waits, at least one datagram, and gives each to `take`. Says how many.
+    pub fn receive(&mut self, socket: &impl AsFd, take: &mut dyn FnMut(SocketAddr, &[u8])) -> io::Result<usize> {
         for header in &mut self.headers {
             header.msg_hdr.msg_namelen = size_of::<Name>() as libc::socklen_t;
-            header.msg_hdr.msg_controllen = size_of::<ControlBuffer>() as _;
         }
-        // SAFETY: every header points to a name, a slot and a control buffer of this value, with their sizes; recvmmsg
-        // writes no more than that and stores the lengths in the headers.
+        // SAFETY: every header points to a name and a slot of this value, with their sizes; recvmmsg writes no more than
+        // that and stores the lengths in the headers.
         let received = unsafe {
             libc::recvmmsg(
                 socket.as_fd().as_raw_fd(),
@@ -258,16 +245,7 @@ impl ReceiveBatch {
                 take(from, data);
             }
         }
-        Ok((received, self.dropped(received)))
-    }
-
-    /// What the last datagram's control messages say about drops.
-    fn dropped(&self, received: usize) -> Option<u32> {
-        let last = received.checked_sub(1)?;
-        let length = self.headers[last].msg_hdr.msg_controllen;
-        control_messages(&self.control[last], length).find_map(|(level, kind, data)| {
-            if level == libc::SOL_SOCKET && kind == libc::SO_RXQ_OVFL { read::<u32>(data) } else { None }
-        })
+        Ok(received)
     }
 }
 
@@ -276,17 +254,13 @@ fn boxed<T>(count: usize, make: impl FnMut() -> T) -> Box<[T]> {
 }
 
 /// The header of one message, for the lifetime of the boxes that the places lie in.
-fn header(name: &mut Name, slice: &mut libc::iovec, control: Option<&mut ControlBuffer>) -> libc::mmsghdr {
+fn header(name: &mut Name, slice: &mut libc::iovec) -> libc::mmsghdr {
     // SAFETY: `mmsghdr` is plain data for which all zeros is valid.
     let mut message: libc::mmsghdr = unsafe { mem::zeroed() };
     message.msg_hdr.msg_name = ptr::from_mut(name).cast();
     message.msg_hdr.msg_namelen = size_of::<Name>() as libc::socklen_t;
     message.msg_hdr.msg_iov = slice;
     message.msg_hdr.msg_iovlen = 1;
-    if let Some(control) = control {
-        message.msg_hdr.msg_control = control.0.as_mut_ptr().cast();
-        message.msg_hdr.msg_controllen = size_of::<ControlBuffer>() as _;
-    }
     message
 }
 
@@ -385,11 +359,11 @@ fn set_option(socket: &impl AsFd, level: libc::c_int, name: libc::c_int, value: 
 
 /// Room for the control messages of one datagram, aligned as `cmsghdr` needs it.
 #[repr(align(8))]
-struct ControlBuffer([u8; CONTROL]);
+struct ControlBuffer([u8; 256]);
 
 impl ControlBuffer {
     const fn new() -> Self {
-        Self([0; CONTROL])
+        Self([0; 256])
     }
 }
 
@@ -438,25 +412,20 @@ impl<'a> Message<'a> {
 
     /// The control messages that came: level, type and data of each.
     fn control(&self) -> impl Iterator<Item = (libc::c_int, libc::c_int, &[u8])> {
-        control_messages(self.control, self.control_length)
+        let bytes = &self.control.0[..self.control_length.min(self.control.0.len())];
+        let mut at = 0;
+        std::iter::from_fn(move || {
+            let header: libc::cmsghdr = read(bytes.get(at..)?)?;
+            // SAFETY: these two only compute.
+            let (head, space) = unsafe {
+                let head = libc::CMSG_LEN(0) as usize;
+                (head, libc::CMSG_SPACE(header.cmsg_len.checked_sub(head)? as u32) as usize)
+            };
+            let data = bytes.get(at + head..at + header.cmsg_len)?;
+            at += space;
+            Some((header.cmsg_level, header.cmsg_type, data))
+        })
     }
-}
-
-/// The control messages in the first `length` bytes of `control`: level, type and data of each.
-fn control_messages(control: &ControlBuffer, length: usize) -> impl Iterator<Item = (libc::c_int, libc::c_int, &[u8])> {
-    let bytes = &control.0[..length.min(control.0.len())];
-    let mut at = 0;
-    std::iter::from_fn(move || {
-        let header: libc::cmsghdr = read(bytes.get(at..)?)?;
-        // SAFETY: these two only compute.
-        let (head, space) = unsafe {
-            let head = libc::CMSG_LEN(0) as usize;
-            (head, libc::CMSG_SPACE(header.cmsg_len.checked_sub(head)? as u32) as usize)
-        };
-        let data = bytes.get(at + head..at + header.cmsg_len)?;
-        at += space;
-        Some((header.cmsg_level, header.cmsg_type, data))
-    })
 }
 
 /// Reads a plain C structure from the start of `bytes`.
@@ -465,7 +434,7 @@ fn read<T: Copy>(bytes: &[u8]) -> Option<T> {
         return None;
     }
     // SAFETY: there are enough bytes, the read needs no alignment, and the callers' types (`cmsghdr`, `in_pktinfo`,
-    // `sock_extended_err`, `u32`) are C structures of integers, for which every pattern of bits is valid.
+    // `sock_extended_err`) are C structures of integers, for which every pattern of bits is valid.
     Some(unsafe { ptr::read_unaligned(bytes.as_ptr().cast()) })
 }
 
@@ -479,9 +448,6 @@ fn canonical(address: SocketAddr) -> SocketAddr {
         address.port(),
     )
 }
-
-/// Bytes of control messages that are read of one datagram.
-const CONTROL: usize = 256;
 
 #[cfg(test)]
 mod tests {
