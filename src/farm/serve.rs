@@ -75,6 +75,10 @@ pub fn start_servers<S: Servers>(
         perfect: link.is_perfect(),
         delayed: BinaryHeap::new(),
         replies: Replies::default(),
+        receive: sys::ReceiveBatch::new(batch::BATCH, LARGEST_REQUEST, true),
+        send: sys::SendBatch::new(batch::BATCH),
+        outgoing: Vec::new(),
+        bytes: Vec::new(),
         served: Served::default(),
     };
     let thread = thread::spawn({
@@ -119,6 +123,11 @@ struct Server<S> {
     perfect: bool,
     delayed: BinaryHeap<Reverse<Delayed>>,
     replies: Replies,
+    receive: sys::ReceiveBatch,
+    send: sys::SendBatch,
+    /// Replies that leave now: to whom, from which address, and where each ends in `bytes`.
+    outgoing: Vec<(SocketAddr, Ipv4Addr, usize)>,
+    bytes: Vec<u8>,
     served: Served,
 }
 
@@ -134,10 +143,8 @@ struct Delayed {
 impl<S: Servers> Server<S> {
     fn run(mut self, mut poll: Poll, stop: &AtomicBool) -> Served {
         let mut events = Events::with_capacity(4);
-        let mut buffer = vec![0; batch::LARGEST];
         while !stop.load(Ordering::Acquire) {
-            let drained = !(0..AT_ONCE).all(|_| self.answer_one(&mut buffer));
-            self.send_due();
+            let drained = !(0..AT_ONCE).all(|_| self.answer_batch());
             let wait = if drained { self.next_reply() } else { Duration::ZERO };
             // An interrupted poll is one that ends early.
             let _ = poll.poll(&mut events, Some(wait));
@@ -153,54 +160,73 @@ impl<S: Servers> Server<S> {
         })
     }
 
-    /// Answers one datagram; false when none waits.
-    fn answer_one(&mut self, buffer: &mut [u8]) -> bool {
-        let (size, client, local) = match sys::receive_with_local(&self.socket, buffer) {
-            Ok(received) => received,
-            Err(error) => return error.kind() != ErrorKind::WouldBlock,
-        };
-        if !local.is_loopback() {
-            return true;
-        }
-        self.served.requests += 1;
-        let request = buffer.get(..size).unwrap_or_default();
-        let mut replies = std::mem::take(&mut self.replies);
-        if self.perfect {
-            self.servers.answer(local, client, request, &mut replies);
-            replies.iter().for_each(|reply| self.send(reply, client, local));
-            replies.clear();
-        } else {
-            let now = Instant::now();
-            for there in self.there.fate().into_iter().flatten() {
-                self.servers.answer(local, client, request, &mut replies);
+    /// Answers the datagrams that wait, up to a batch, and sends what is due; false when none waits.
+    fn answer_batch(&mut self) -> bool {
+        let Self { servers, there, back, perfect, delayed, replies, outgoing, bytes, served, receive, .. } = self;
+        let now = Instant::now();
+        let mut take = |client, local: Option<Ipv4Addr>, request: &[u8]| {
+            let Some(local) = local.filter(Ipv4Addr::is_loopback) else { return };
+            served.requests += 1;
+            let fates = if *perfect { [Some(Duration::ZERO), None] } else { there.fate() };
+            for there in fates.into_iter().flatten() {
+                servers.answer(local, client, request, replies);
                 for reply in replies.iter() {
-                    for back in self.back.fate().into_iter().flatten() {
+                    if *perfect {
+                        bytes.extend_from_slice(reply);
+                        outgoing.push((client, local, bytes.len()));
+                        continue;
+                    }
+                    for back in back.fate().into_iter().flatten() {
                         let at = now + there + back;
-                        self.delayed.push(Reverse(Delayed { at, to: client, local, data: reply.to_vec() }));
+                        delayed.push(Reverse(Delayed { at, to: client, local, data: reply.to_vec() }));
                     }
                 }
                 replies.clear();
             }
-            self.send_due();
-        }
-        self.replies = replies;
-        true
+        };
+        let more = match receive.receive(&self.socket, &mut take) {
+            Ok(_) => true,
+            Err(error) => error.kind() != ErrorKind::WouldBlock,
+        };
+        self.take_due();
+        self.send_all();
+        more
     }
 
-    fn send_due(&mut self) {
+    /// Moves the delayed replies that are due to those that leave now.
+    fn take_due(&mut self) {
+        if self.delayed.is_empty() {
+            return;
+        }
         let now = Instant::now();
         while self.delayed.peek().is_some_and(|Reverse(delayed)| delayed.at <= now) {
-            if let Some(Reverse(delayed)) = self.delayed.pop() {
-                self.send(&delayed.data, delayed.to, delayed.local);
+            if let Some(Reverse(Delayed { to, local, data, .. })) = self.delayed.pop() {
+                self.bytes.extend_from_slice(&data);
+                self.outgoing.push((to, local, self.bytes.len()));
             }
         }
     }
 
-    fn send(&mut self, data: &[u8], to: SocketAddr, local: Ipv4Addr) {
-        match sys::send_from_local(&self.socket, data, to, local) {
-            Ok(()) => self.served.replies += 1,
-            Err(_) => self.served.send_errors += 1,
+    /// Sends what leaves now. What the system does not take is lost, as on a real link.
+    fn send_all(&mut self) {
+        let mut sent = 0;
+        // Bounded by the replies: each turn sends or gives up at least one.
+        while sent < self.outgoing.len() {
+            let start = sent.checked_sub(1).map_or(0, |last| self.outgoing[last].2);
+            let starts = std::iter::once(start).chain(self.outgoing[sent..].iter().map(|(.., end)| *end));
+            let waiting = starts
+                .zip(&self.outgoing[sent..])
+                .map(|(start, (to, local, end))| (*to, Some(*local), &self.bytes[start..*end]));
+            if let Ok(count) = self.send.send(&self.socket, waiting) {
+                self.served.replies += count as u64;
+                sent += count.max(1);
+            } else {
+                self.served.send_errors += 1;
+                sent += 1;
+            }
         }
+        self.outgoing.clear();
+        self.bytes.clear();
     }
 }
 
@@ -229,7 +255,9 @@ fn closed_port(port: u16) -> io::Result<u16> {
 
 const SOCKET: Token = Token(0);
 const WAKER: Token = Token(1);
-/// Datagrams that are answered before somebody asks whether to stop.
-const AT_ONCE: usize = 1024;
+/// Batches that are answered before somebody asks whether to stop.
+const AT_ONCE: usize = 16;
+/// Bytes of a request that are looked at; no protocol's are longer.
+const LARGEST_REQUEST: usize = 2048;
 /// A thread that nothing wakes looks around this often.
 const LONGEST_SLEEP: Duration = Duration::from_secs(1);

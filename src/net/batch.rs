@@ -57,7 +57,7 @@ impl Mmsg {
     /// With slots for the largest datagrams there are.
     #[must_use]
     pub fn new() -> Self {
-        Self { send: sys::SendBatch::new(BATCH), receive: sys::ReceiveBatch::new(BATCH, LARGEST) }
+        Self { send: sys::SendBatch::new(BATCH), receive: sys::ReceiveBatch::new(BATCH, LARGEST, false) }
     }
 }
 
@@ -69,11 +69,12 @@ impl Default for Mmsg {
 
 impl DatagramIo for Mmsg {
     fn send(&mut self, socket: &UdpSocket, outgoing: &Outgoing) -> io::Result<usize> {
-        socket.try_io(|| self.send.send(socket, outgoing.iter()))
+        let datagrams = outgoing.iter().map(|(to, data)| (to, None, data));
+        socket.try_io(|| self.send.send(socket, datagrams))
     }
 
     fn receive(&mut self, socket: &UdpSocket, take: &mut dyn FnMut(SocketAddr, &[u8])) -> io::Result<usize> {
-        socket.try_io(|| self.receive.receive(socket, take))
+        socket.try_io(|| self.receive.receive(socket, &mut |from, _, data| take(from, data)))
     }
 }
 

@@ -48,7 +48,7 @@ pub fn receive_error(socket: &impl AsFd) -> io::Result<Option<QueuedError>> {
     let mut control = ControlBuffer::new();
     let mut message = Message::new(&mut payload, &mut control);
     let (_, to) = message.receive(socket, libc::MSG_ERRQUEUE)?;
-    let found = message.control().find_map(|(level, kind, data)| {
+    let found = message.control.messages(message.control_length).find_map(|(level, kind, data)| {
         let v4 = level == libc::IPPROTO_IP && kind == libc::IP_RECVERR;
         let v6 = level == libc::IPPROTO_IPV6 && kind == libc::IPV6_RECVERR;
         if v4 || v6 { read::<libc::sock_extended_err>(data) } else { None }
@@ -59,53 +59,6 @@ pub fn receive_error(socket: &impl AsFd) -> io::Result<Option<QueuedError>> {
 /// Asks for the local address of every datagram (`IP_PKTINFO`).
 pub fn enable_packet_info(socket: &impl AsFd) -> io::Result<()> {
     set_option(socket, libc::IPPROTO_IP, libc::IP_PKTINFO, 1)
-}
-
-/// Receives one datagram with its sender and the local IPv4 address that it was sent to.
-pub fn receive_with_local(socket: &impl AsFd, buffer: &mut [u8]) -> io::Result<(usize, SocketAddr, Ipv4Addr)> {
-    let mut control = ControlBuffer::new();
-    let mut message = Message::new(buffer, &mut control);
-    let (size, from) = message.receive(socket, 0)?;
-    let local = message.control().find_map(|(level, kind, data)| {
-        if level != libc::IPPROTO_IP || kind != libc::IP_PKTINFO {
-            return None;
-        }
-        read::<libc::in_pktinfo>(data).map(|info| Ipv4Addr::from_bits(u32::from_be(info.ipi_addr.s_addr)))
-    });
-    let from = from.ok_or(io::ErrorKind::InvalidData)?;
-    Ok((size, from, local.ok_or(io::ErrorKind::InvalidData)?))
-}
-
-/// Sends one datagram to `to` from the local IPv4 address `local`.
-pub fn send_from_local(socket: &impl AsFd, data: &[u8], to: SocketAddr, local: Ipv4Addr) -> io::Result<()> {
-    let to = SockAddr::from(to);
-    let mut control = ControlBuffer::new();
-    let info = libc::in_pktinfo {
-        ipi_ifindex: 0,
-        ipi_spec_dst: libc::in_addr { s_addr: local.to_bits().to_be() },
-        ipi_addr: libc::in_addr { s_addr: 0 },
-    };
-    let mut slice = libc::iovec { iov_base: data.as_ptr().cast_mut().cast(), iov_len: data.len() };
-    // SAFETY: `msghdr` is plain data for which all zeros is valid.
-    let mut header: libc::msghdr = unsafe { mem::zeroed() };
-    header.msg_name = to.as_ptr().cast_mut().cast();
-    header.msg_namelen = to.len();
-    header.msg_iov = &raw mut slice;
-    header.msg_iovlen = 1;
-    header.msg_control = control.0.as_mut_ptr().cast();
-    // SAFETY: CMSG_SPACE and CMSG_LEN only compute; the control buffer is aligned for `cmsghdr` and far larger than one
-    // message with an `in_pktinfo`, so the first header and its data lie inside it. sendmsg reads the name, the data
-    // and the control message, which all live until it returns.
-    let sent = unsafe {
-        header.msg_controllen = libc::CMSG_SPACE(size_of::<libc::in_pktinfo>() as u32) as _;
-        let first = libc::CMSG_FIRSTHDR(&raw const header);
-        (*first).cmsg_level = libc::IPPROTO_IP;
-        (*first).cmsg_type = libc::IP_PKTINFO;
-        (*first).cmsg_len = libc::CMSG_LEN(size_of::<libc::in_pktinfo>() as u32) as _;
-        ptr::write_unaligned(libc::CMSG_DATA(first).cast(), info);
-        libc::sendmsg(socket.as_fd().as_raw_fd(), &raw const header, 0)
-    };
-    if sent < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
 /// Sets the receive buffer beyond the system's limit, which only a privileged process may (`SO_RCVBUFFORCE`).
@@ -148,10 +101,14 @@ pub fn is_ignored(signal: i32) -> bool {
     }
 }
 
+/// What takes a received datagram: its sender, the local address that it was sent to, and its bytes.
+pub type Take<'a> = &'a mut dyn FnMut(SocketAddr, Option<Ipv4Addr>, &[u8]);
+
 /// Datagrams that are sent in one system call (`sendmmsg`).
 pub struct SendBatch {
     names: Box<[Name]>,
     slices: Box<[libc::iovec]>,
+    control: Box<[ControlBuffer]>,
     headers: Box<[libc::mmsghdr]>,
 }
 
@@ -160,6 +117,8 @@ pub struct ReceiveBatch {
     slots: Box<[u8]>,
     slot_size: usize,
     names: Box<[Name]>,
+    /// Empty if nobody asked for the local addresses.
+    control: Box<[ControlBuffer]>,
     /// Point into `slots`; read by the kernel through `headers`.
     _slices: Box<[libc::iovec]>,
     headers: Box<[libc::mmsghdr]>,
@@ -176,29 +135,32 @@ impl SendBatch {
     pub fn new(count: usize) -> Self {
         let mut names = boxed(count, Name::unspecified);
         let mut slices = boxed(count, || libc::iovec { iov_base: ptr::null_mut(), iov_len: 0 });
-        let headers = (0..count).map(|i| header(&mut names[i], &mut slices[i])).collect();
-        Self { names, slices, headers }
+        let mut control = boxed(count, ControlBuffer::new);
+        let headers = (0..count).map(|i| header(&mut names[i], &mut slices[i], Some(&mut control[i]))).collect();
+        Self { names, slices, control, headers }
     }
 
-    /// Sends the first of `datagrams`, as many as there is room for, and says how many left. An error is about the first
-    /// one, and means that none left.
+    /// Sends the first of `datagrams`, as many as there is room for, each to an address and from a local one if that is
+    /// said. Says how many left; an error is about the first one, and means that none left.
     pub fn send<'a>(
         &mut self,
         socket: &impl AsFd,
-        datagrams: impl Iterator<Item = (SocketAddr, &'a [u8])>,
+        datagrams: impl Iterator<Item = (SocketAddr, Option<Ipv4Addr>, &'a [u8])>,
     ) -> io::Result<usize> {
         let mut count = 0;
-        let places = self.names.iter_mut().zip(&mut self.slices).zip(&mut self.headers);
-        for (((name, slice), header), (to, data)) in places.zip(datagrams) {
+        let places = self.names.iter_mut().zip(&mut self.slices).zip(&mut self.control).zip(&mut self.headers);
+        for ((((name, slice), control), header), (to, local, data)) in places.zip(datagrams) {
             header.msg_hdr.msg_namelen = name.set(to);
+            header.msg_hdr.msg_controllen = local.map_or(0, |local| control.put_local(local)) as _;
             *slice = libc::iovec { iov_base: data.as_ptr().cast_mut().cast(), iov_len: data.len() };
             count += 1;
         }
         if count == 0 {
             return Ok(0);
         }
-        // SAFETY: the first `count` headers point to names and slices of this value, and the slices to data that is
-        // borrowed until the call returns; sendmmsg reads all of it and writes the lengths in the headers.
+        // SAFETY: the first `count` headers point to names, slices and control messages of this value, with their sizes,
+        // and the slices to data that is borrowed until the call returns; sendmmsg reads all of it and writes the lengths
+        // in the headers.
         let sent =
             unsafe { libc::sendmmsg(socket.as_fd().as_raw_fd(), self.headers.as_mut_ptr(), count as libc::c_uint, 0) };
         if sent < 0 { Err(io::Error::last_os_error()) } else { Ok(sent as usize) }
@@ -206,26 +168,35 @@ impl SendBatch {
 }
 
 impl ReceiveBatch {
-    /// `count` slots of `slot_size` bytes.
+    /// `count` slots of `slot_size` bytes; `with_local` if the local addresses are wanted, which [`enable_packet_info`] has
+    /// the kernel give.
     #[must_use]
-    pub fn new(count: usize, slot_size: usize) -> Self {
+    pub fn new(count: usize, slot_size: usize, with_local: bool) -> Self {
         let mut slots = vec![0; count * slot_size].into_boxed_slice();
         let mut names = boxed(count, Name::unspecified);
         let mut slices: Box<[_]> = slots
             .chunks_exact_mut(slot_size)
             .map(|slot| libc::iovec { iov_base: slot.as_mut_ptr().cast(), iov_len: slot.len() })
             .collect();
-        let headers = (0..count).map(|i| header(&mut names[i], &mut slices[i])).collect();
-        Self { slots, slot_size, names, _slices: slices, headers }
+        let mut control = boxed(if with_local { count } else { 0 }, ControlBuffer::new);
+        let headers = (0..count).map(|i| header(&mut names[i], &mut slices[i], control.get_mut(i))).collect();
+        Self { slots, slot_size, names, control, _slices: slices, headers }
     }
 
-    /// Receives what waits, at least one datagram, and gives each to `take`. Says how many.
-    pub fn receive(&mut self, socket: &impl AsFd, take: &mut dyn FnMut(SocketAddr, &[u8])) -> io::Result<usize> {
+    /// Receives what waits, at least one datagram, and gives each to `take`, with the local address that it was sent to if
+    /// that is wanted and known. Says how many.
+    pub fn receive(
+        &mut self,
+        socket: &impl AsFd,
+        take: Take<'_>,
+    ) -> io::Result<usize> {
+        let control = if self.control.is_empty() { 0 } else { size_of::<ControlBuffer>() };
         for header in &mut self.headers {
             header.msg_hdr.msg_namelen = size_of::<Name>() as libc::socklen_t;
+            header.msg_hdr.msg_controllen = control as _;
         }
-        // SAFETY: every header points to a name and a slot of this value, with their sizes; recvmmsg writes no more than
-        // that and stores the lengths in the headers.
+        // SAFETY: every header points to a name, a slot and, if its length is not zero, a control buffer of this value, with
+        // their sizes; recvmmsg writes no more than that and stores the lengths in the headers.
         let received = unsafe {
             libc::recvmmsg(
                 socket.as_fd().as_raw_fd(),
@@ -240,9 +211,13 @@ impl ReceiveBatch {
         }
         let received = received as usize;
         let slots = self.slots.chunks_exact(self.slot_size);
-        for ((header, name), slot) in self.headers.iter().zip(&self.names).zip(slots).take(received) {
+        for (number, ((header, name), slot)) in
+            self.headers.iter().zip(&self.names).zip(slots).take(received).enumerate()
+        {
+            let control = self.control.get(number);
+            let local = control.and_then(|control| control.local(header.msg_hdr.msg_controllen));
             if let (Some(from), Some(data)) = (name.get(), slot.get(..header.msg_len as usize)) {
-                take(from, data);
+                take(from, local, data);
             }
         }
         Ok(received)
@@ -254,13 +229,16 @@ fn boxed<T>(count: usize, make: impl FnMut() -> T) -> Box<[T]> {
 }
 
 /// The header of one message, for the lifetime of the boxes that the places lie in.
-fn header(name: &mut Name, slice: &mut libc::iovec) -> libc::mmsghdr {
+fn header(name: &mut Name, slice: &mut libc::iovec, control: Option<&mut ControlBuffer>) -> libc::mmsghdr {
     // SAFETY: `mmsghdr` is plain data for which all zeros is valid.
     let mut message: libc::mmsghdr = unsafe { mem::zeroed() };
     message.msg_hdr.msg_name = ptr::from_mut(name).cast();
     message.msg_hdr.msg_namelen = size_of::<Name>() as libc::socklen_t;
     message.msg_hdr.msg_iov = slice;
     message.msg_hdr.msg_iovlen = 1;
+    if let Some(control) = control {
+        message.msg_hdr.msg_control = control.0.as_mut_ptr().cast();
+    }
     message
 }
 
@@ -365,6 +343,52 @@ impl ControlBuffer {
     const fn new() -> Self {
         Self([0; 256])
     }
+
+    /// Makes it one message that says from which local address to send, and says how long that is.
+    fn put_local(&mut self, local: Ipv4Addr) -> usize {
+        let info = libc::in_pktinfo {
+            ipi_ifindex: 0,
+            ipi_spec_dst: libc::in_addr { s_addr: local.to_bits().to_be() },
+            ipi_addr: libc::in_addr { s_addr: 0 },
+        };
+        // SAFETY: CMSG_SPACE, CMSG_LEN and CMSG_DATA only compute. The buffer is aligned for `cmsghdr` and far larger than
+        // one message with an `in_pktinfo`, so that header and data lie inside it.
+        unsafe {
+            let message: *mut libc::cmsghdr = self.0.as_mut_ptr().cast();
+            (*message).cmsg_level = libc::IPPROTO_IP;
+            (*message).cmsg_type = libc::IP_PKTINFO;
+            (*message).cmsg_len = libc::CMSG_LEN(size_of::<libc::in_pktinfo>() as u32) as _;
+            ptr::write_unaligned(libc::CMSG_DATA(message).cast(), info);
+            libc::CMSG_SPACE(size_of::<libc::in_pktinfo>() as u32) as usize
+        }
+    }
+
+    /// The local address that a message in the first `length` bytes names.
+    fn local(&self, length: usize) -> Option<Ipv4Addr> {
+        self.messages(length).find_map(|(level, kind, data)| {
+            if level != libc::IPPROTO_IP || kind != libc::IP_PKTINFO {
+                return None;
+            }
+            read::<libc::in_pktinfo>(data).map(|info| Ipv4Addr::from_bits(u32::from_be(info.ipi_addr.s_addr)))
+        })
+    }
+
+    /// The messages in the first `length` bytes: level, type and data of each.
+    fn messages(&self, length: usize) -> impl Iterator<Item = (libc::c_int, libc::c_int, &[u8])> {
+        let bytes = &self.0[..length.min(self.0.len())];
+        let mut at = 0;
+        std::iter::from_fn(move || {
+            let header: libc::cmsghdr = read(bytes.get(at..)?)?;
+            // SAFETY: these two only compute.
+            let (head, space) = unsafe {
+                let head = libc::CMSG_LEN(0) as usize;
+                (head, libc::CMSG_SPACE(header.cmsg_len.checked_sub(head)? as u32) as usize)
+            };
+            let data = bytes.get(at + head..at + header.cmsg_len)?;
+            at += space;
+            Some((header.cmsg_level, header.cmsg_type, data))
+        })
+    }
 }
 
 /// A message to receive into borrowed buffers.
@@ -408,23 +432,6 @@ impl<'a> Message<'a> {
         };
         self.control_length = control_length;
         Ok((size.min(self.data.len()), from.as_socket().map(canonical)))
-    }
-
-    /// The control messages that came: level, type and data of each.
-    fn control(&self) -> impl Iterator<Item = (libc::c_int, libc::c_int, &[u8])> {
-        let bytes = &self.control.0[..self.control_length.min(self.control.0.len())];
-        let mut at = 0;
-        std::iter::from_fn(move || {
-            let header: libc::cmsghdr = read(bytes.get(at..)?)?;
-            // SAFETY: these two only compute.
-            let (head, space) = unsafe {
-                let head = libc::CMSG_LEN(0) as usize;
-                (head, libc::CMSG_SPACE(header.cmsg_len.checked_sub(head)? as u32) as usize)
-            };
-            let data = bytes.get(at + head..at + header.cmsg_len)?;
-            at += space;
-            Some((header.cmsg_level, header.cmsg_type, data))
-        })
     }
 }
 
@@ -493,22 +500,52 @@ mod tests {
     }
 
     #[test]
-    fn one_socket_answers_from_the_address_that_was_asked() {
+    fn one_socket_answers_from_the_addresses_that_were_asked() {
         let server = UdpSocket::bind("0.0.0.0:0").unwrap();
         enable_packet_info(&server).unwrap();
         let port = server.local_addr().unwrap().port();
         let client = UdpSocket::bind("127.0.0.1:0").unwrap();
-        let asked = SocketAddr::from(([127, 3, 2, 1], port));
-        client.send_to(b"ping", asked).unwrap();
+        let asked = [SocketAddr::from(([127, 3, 2, 1], port)), SocketAddr::from(([127, 3, 2, 9], port))];
+        for to in asked {
+            client.send_to(b"ping", to).unwrap();
+        }
+        server.set_nonblocking(true).unwrap();
+        let mut came = Vec::new();
+        let mut take = |from, local: Option<Ipv4Addr>, data: &[u8]| came.push((from, local, data.to_vec()));
+        assert_eq!(ReceiveBatch::new(4, 16, true).receive(&server, &mut take).unwrap(), 2);
+        let from = client.local_addr().unwrap();
+        let locals = [Ipv4Addr::new(127, 3, 2, 1), Ipv4Addr::new(127, 3, 2, 9)];
+        assert_eq!(came, locals.map(|local| (from, Some(local), b"ping".to_vec())));
+        let answers = locals.into_iter().map(|local| (from, Some(local), &b"pong"[..]));
+        assert_eq!(SendBatch::new(4).send(&server, answers).unwrap(), 2);
         let mut buffer = [0; 16];
-        let (size, from, local) = receive_with_local(&server, &mut buffer).unwrap();
-        assert_eq!(
-            (&buffer[..size], from, local),
-            (&b"ping"[..], client.local_addr().unwrap(), Ipv4Addr::new(127, 3, 2, 1))
-        );
-        send_from_local(&server, b"pong", from, local).unwrap();
-        let (size, from) = client.recv_from(&mut buffer).unwrap();
-        assert_eq!((&buffer[..size], from), (&b"pong"[..], asked));
+        for to in asked {
+            let (size, from) = client.recv_from(&mut buffer).unwrap();
+            assert_eq!((&buffer[..size], from), (&b"pong"[..], to));
+        }
+    }
+
+    #[test]
+    fn datagrams_of_a_batch_keep_their_order_and_their_addresses() {
+        for (local, ipv6) in [("127.0.0.1:0", false), ("[::1]:0", true)] {
+            let (Ok(one), Ok(two)) = (UdpSocket::bind(local), UdpSocket::bind(local)) else {
+                assert!(ipv6, "{local} cannot be bound; only IPv6 may be missing");
+                continue;
+            };
+            let to = two.local_addr().unwrap();
+            let datagrams: Vec<Vec<u8>> = (0..9).map(|n| vec![n; usize::from(n) * 3]).collect();
+            let mut batch = SendBatch::new(5);
+            let waiting = |from: usize| datagrams[from..].iter().map(|data| (to, None, data.as_slice()));
+            assert_eq!(batch.send(&one, waiting(0)).unwrap(), 5);
+            assert_eq!(batch.send(&one, waiting(5)).unwrap(), 4);
+            let mut came = Vec::new();
+            let mut take = |from, local: Option<Ipv4Addr>, data: &[u8]| came.push((from, local, data.to_vec()));
+            // Loopback delivers before a send returns; a blocking socket would wait for a full batch.
+            two.set_nonblocking(true).unwrap();
+            assert_eq!(ReceiveBatch::new(64, 100, false).receive(&two, &mut take).unwrap(), 9);
+            let from = one.local_addr().unwrap();
+            assert_eq!(came, datagrams.iter().map(|data| (from, None, data.clone())).collect::<Vec<_>>());
+        }
     }
 
     #[test]
