@@ -36,6 +36,8 @@ pub enum Command {
     Decode(DecodeArgs),
     /// Run simulated servers on loopback, until Ctrl-C
     Farm(FarmArgs),
+    /// Say what of this machine will lose datagrams, and the commands that mend it
+    Doctor(DoctorArgs),
     /// Print the columns of the output: name, type, unit, meaning
     Fields(FieldsArgs),
     /// Print the protocols: name, default port, what they are
@@ -408,6 +410,30 @@ impl FarmArgs {
     }
 }
 
+/// `fragscan doctor`.
+#[derive(Debug, ClapArgs)]
+#[command(
+    after_help = "Exit code 1 if something will lose datagrams. Nothing is changed, and nothing is sent but a few \
+    empty datagrams over loopback."
+)]
+pub struct DoctorArgs {
+    /// Datagrams a second of the scan that is meant to run, as in 2000, 50k or max [default: 2000]
+    #[arg(short, long, value_name = "RATE", alias = "max-rate")]
+    pub rate: Option<String>,
+
+    /// Most targets in flight of that scan
+    #[arg(long, value_name = "N", default_value_t = 10_000)]
+    pub window: usize,
+
+    /// The network interface that it will send through [default: that of the default route]
+    #[arg(long, value_name = "NAME")]
+    pub interface: Option<String>,
+
+    /// text for a person, or json: an array with an object for each check
+    #[arg(short, long, value_name = "FORMAT", default_value = "text")]
+    pub format: String,
+}
+
 /// `fragscan fields`.
 #[derive(Debug, ClapArgs)]
 pub struct FieldsArgs {
@@ -428,6 +454,7 @@ Examples:
   fragscan scan farm:10000 -o servers.csv           ten thousand simulated servers on this machine
   fragscan scan -i servers.txt -o servers.csv       every address in a file
   fragscan query 192.0.2.10:27015                   one server, everything it says
+  fragscan doctor --rate 50k                        what of this machine would lose datagrams
   fragscan fields                                   what the columns mean
 
 Exit codes: 0 done, 2 usage, 3 stopped early, 4 output could not be written, 1 anything else";

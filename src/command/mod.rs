@@ -10,6 +10,7 @@ use crate::output::OutputError;
 use crate::output::table::harmless;
 
 mod decode;
+mod doctor;
 mod farm;
 mod fields;
 mod manual;
@@ -45,6 +46,7 @@ pub fn run(args: Args) -> Result<ExitCode, Error> {
         Command::Query(args) => query::run(args),
         Command::Decode(args) => decode::run(args),
         Command::Farm(args) => farm::run(args),
+        Command::Doctor(args) => doctor::run(args),
         Command::Fields(args) => fields::run(&args),
         Command::Protocols => protocols::run(),
         Command::Completions(args) => manual::completions(&args),

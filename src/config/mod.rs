@@ -1,6 +1,7 @@
 //! From what was typed to what is meant: arguments become settings that need no further checks.
 
 mod decode;
+mod doctor;
 mod farm;
 mod input;
 mod later;
@@ -10,6 +11,7 @@ mod scan;
 mod value;
 
 pub use decode::{DecodeConfig, Form, decode};
+pub use doctor::{DoctorConfig, DoctorForm, doctor};
 pub use farm::{FarmConfig, farm};
 pub use input::{InputDigest, more_lines};
 pub use output::Output;

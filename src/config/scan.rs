@@ -278,20 +278,26 @@ fn limits(args: &ScanArgs) -> Result<Limits, Error> {
         timeout: value::time("--timeout", &args.timeout)?,
         budget: args.target_timeout.as_deref().map(|text| value::time("--target-timeout", text)).transpose()?,
         retries: args.retries,
-        window: args.window,
+        window: window(args.window)?,
         queries: value::parse("--queries", &args.queries)?,
         keep_datagrams: args.raw.is_some(),
     };
     if limits.timeout.is_zero() || limits.budget.is_some_and(|budget| budget.is_zero()) {
         return Err(Error::usage("--timeout and --target-timeout: write more than nothing, as in 1s"));
     }
-    if !(1..=MOST_IN_FLIGHT).contains(&limits.window) {
-        return Err(Error::usage(format!("--window: {} is not in 1 to {MOST_IN_FLIGHT}", limits.window)));
-    }
     if limits.retries > MOST_RETRIES {
         return Err(Error::usage(format!("--retries: {} is not in 0 to {MOST_RETRIES}", limits.retries)));
     }
     Ok(limits)
+}
+
+/// Checks the number of targets in flight.
+pub(super) fn window(typed: usize) -> Result<usize, Error> {
+    if (1..=MOST_IN_FLIGHT).contains(&typed) {
+        Ok(typed)
+    } else {
+        Err(Error::usage(format!("--window: {typed} is not in 1 to {MOST_IN_FLIGHT}")))
+    }
 }
 
 fn io(word: &str) -> Result<batch::Path, Error> {
@@ -410,7 +416,8 @@ const MOST_SOCKETS: usize = 64;
 const DEFAULT_BUDGET: Duration = Duration::from_secs(10);
 /// For each query behind the first.
 const FURTHER_BUDGET: Duration = Duration::from_secs(5);
-const DEFAULT_RATE: f64 = 2_000.0;
+/// Datagrams a second, unless every target is on loopback.
+pub(super) const DEFAULT_RATE: f64 = 2_000.0;
 /// Datagrams a second to one address: what GoldSource servers put up with (`max_queries_sec`).
 const DEFAULT_HOST_RATE: f64 = 3.0;
 const MOST_RETRIES: u32 = 100;

@@ -70,6 +70,18 @@ pub fn claim(ip: IpAddr) -> io::Result<()> {
     std::net::UdpSocket::bind((ip, 0)).map(drop)
 }
 
+/// Makes so many new flows over loopback, for whoever keeps account of flows: an empty datagram each, from a socket to
+/// itself under as many addresses.
+pub fn make_flows(count: u8) -> io::Result<()> {
+    let socket = std::net::UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0))?;
+    socket.set_nonblocking(true)?;
+    let port = socket.local_addr()?.port();
+    // The source is 127.0.0.1; more than 253 are never made.
+    (2..=254)
+        .take(count.into())
+        .try_for_each(|last| socket.send_to(&[], (Ipv4Addr::new(127, 0, 0, last), port)).map(drop))
+}
+
 /// Makes `socket` nonblocking, its receive buffer as large as `receive` bytes and its send buffer as [`BUFFER`], or as large
 /// as the system allows.
 pub fn tune(socket: &Socket, receive: usize) -> io::Result<Granted> {
@@ -86,3 +98,14 @@ pub fn tune(socket: &Socket, receive: usize) -> io::Result<Granted> {
 
 /// Size of the buffers that a scan asks for.
 pub const BUFFER: usize = 16 << 20;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn flows_are_made_without_anybody_to_receive_them() {
+        make_flows(0).unwrap();
+        make_flows(u8::MAX).unwrap();
+    }
+}

@@ -1,0 +1,47 @@
+//! The arguments of `fragscan doctor`.
+
+use super::{scan, value};
+use crate::cli::DoctorArgs;
+use crate::doctor::{self, Plan};
+use crate::error::Error;
+
+/// What `fragscan doctor` does.
+#[derive(Debug)]
+pub struct DoctorConfig {
+    /// The scan that is meant to run.
+    pub plan: Plan,
+    /// The interface to look at, if it was named.
+    pub interface: Option<String>,
+    /// How the findings are printed.
+    pub form: DoctorForm,
+}
+
+/// How findings are printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DoctorForm {
+    /// A line each, for a person.
+    Text,
+    /// An array of objects.
+    Json,
+}
+
+/// Reads the arguments of `fragscan doctor`.
+pub fn doctor(args: DoctorArgs) -> Result<DoctorConfig, Error> {
+    let form = match args.format.as_str() {
+        "text" => DoctorForm::Text,
+        "json" => DoctorForm::Json,
+        other => return Err(Error::usage(format!("--format: {other:?} is no format: write text or json"))),
+    };
+    let rate = match &args.rate {
+        Some(text) => value::rate("--rate", text)?.per_second(),
+        None => Some(scan::DEFAULT_RATE),
+    };
+    let window = scan::window(args.window)?;
+    if let (Some(name), Some(all)) = (&args.interface, doctor::interfaces())
+        && !all.contains(name)
+    {
+        let all = all.join(", ");
+        return Err(Error::usage(format!("--interface: there is no interface {name:?}; there are: {all}")));
+    }
+    Ok(DoctorConfig { plan: Plan { rate, window }, interface: args.interface, form })
+}
