@@ -8,8 +8,8 @@
 
 use std::io::{self, ErrorKind};
 use std::net::SocketAddr;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
 use crossbeam_channel::{Receiver, Sender, TrySendError};
@@ -115,10 +115,7 @@ impl Driver {
         // A signal that was ignored when the program started stays ignored: `nohup` means it.
         let stopping = STOPPING.into_iter().filter(|signal| !sys::is_ignored(*signal));
         let stopping: Vec<i32> = stopping.collect();
-        let impatient = Arc::new(AtomicBool::new(false));
-        for signal in &stopping {
-            register_conditional_shutdown(*signal, STOPPED, Arc::clone(&impatient)).map_err(setup)?;
-        }
+        let impatient = impatience(&stopping).map_err(setup)?;
         let mut signals = Signals::new(&stopping).map_err(setup)?;
         poll.registry().register(&mut signals, SIGNALS, Interest::READABLE).map_err(setup)?;
         Ok(Self {
@@ -341,6 +338,23 @@ impl Driver {
         snapshot.datagrams.dropped_by_kernel = self.lanes.dropped();
         snapshot
     }
+}
+
+/// The flag that makes the next of the `stopping` signals end the process, lowered. It is one for all drivers of a
+/// process, which run one after the other: signals are watched from the first on, also between them.
+fn impatience(stopping: &[i32]) -> io::Result<Arc<AtomicBool>> {
+    static FLAG: Mutex<Option<Arc<AtomicBool>>> = Mutex::new(None);
+    let mut known = FLAG.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(flag) = &*known {
+        flag.store(false, Ordering::Release);
+        return Ok(Arc::clone(flag));
+    }
+    let flag = Arc::new(AtomicBool::new(false));
+    for signal in stopping {
+        register_conditional_shutdown(*signal, STOPPED, Arc::clone(&flag))?;
+    }
+    *known = Some(Arc::clone(&flag));
+    Ok(flag)
 }
 
 /// Reads the clocks: the instant, and the microseconds since the Unix epoch that belong to it.

@@ -9,6 +9,7 @@ use std::mem::{self, MaybeUninit};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::os::fd::{AsFd, AsRawFd};
 use std::ptr;
+use std::time::Duration;
 
 use socket2::SockAddr;
 
@@ -146,6 +147,21 @@ pub fn is_ignored(signal: i32) -> bool {
         libc::sigaction(signal, ptr::null(), action.as_mut_ptr()) == 0
             && action.assume_init().sa_sigaction == libc::SIG_IGN
     }
+}
+
+/// Processor time that this thread, or the whole process, has used (`getrusage`: in user mode and in the kernel).
+pub fn cpu_time(whole_process: bool) -> io::Result<Duration> {
+    let whose = if whole_process { libc::RUSAGE_SELF } else { libc::RUSAGE_THREAD };
+    let mut usage = MaybeUninit::<libc::rusage>::zeroed();
+    // SAFETY: getrusage only writes to `usage`, a structure of integers for which zeros are valid too.
+    let usage = unsafe {
+        if libc::getrusage(whose, usage.as_mut_ptr()) < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        usage.assume_init()
+    };
+    let time = |part: libc::timeval| Duration::new(part.tv_sec as u64, part.tv_usec as u32 * 1000);
+    Ok(time(usage.ru_utime) + time(usage.ru_stime))
 }
 
 /// Datagrams that are sent in one system call (`sendmmsg`).
