@@ -1,5 +1,6 @@
 //! From what was typed to what is meant: arguments become settings that need no further checks.
 
+mod bench;
 mod decode;
 mod farm;
 mod input;
@@ -9,6 +10,7 @@ mod query;
 mod scan;
 mod value;
 
+pub use bench::{BenchConfig, Length, ReportFormat, bench};
 pub use decode::{DecodeConfig, Form, decode};
 pub use farm::{FarmConfig, farm};
 pub use input::{InputDigest, more_lines};
