@@ -219,7 +219,7 @@ fn summary(text: &mut String, report: &Report, rounds: &[&Round]) {
         Pace::Fixed(_) => "median of the rounds (least to most)",
         _ => "the best round",
     };
-    let _ = writeln!(text, "\n{which}");
+    let _ = writeln!(text, "{}{which}", if which.is_empty() { "" } else { "\n" });
     let shown = |name: &str, digits: usize| {
         spread(name).map_or_else(
             || "-".into(),
