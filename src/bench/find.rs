@@ -53,17 +53,33 @@ pub fn find_max<E>(mut run: impl FnMut(Option<f64>) -> Result<Option<Round>, E>)
     Ok((rounds, Found { best, plateau }))
 }
 
-/// Rounds of quite different rates with as many answers, while nothing was dropped here: somebody there counts.
+/// Rounds of quite different rates with as many answers, while nothing was dropped here: somebody there counts. Of all
+/// ranges of rates for which that is so, the widest; beyond it a server may answer less, since it has to discard more.
 fn plateau(rounds: &[Round]) -> Option<Limit> {
     let mut lossy: Vec<&Round> =
         rounds.iter().filter(|round| round.lost_there > 0 && round.lost_here == 0 && round.answered > 0).collect();
     lossy.sort_unstable_by(|a, b| a.sent_per_second().total_cmp(&b.sent_per_second()));
-    let (lowest, highest) = (lossy.first()?, lossy.last()?);
-    let answers = || lossy.iter().map(|round| round.answers_per_second());
-    let (least, most) = answers().fold((f64::MAX, 0.0_f64), |(least, most), one| (least.min(one), most.max(one)));
-    let sent = (lowest.sent_per_second(), highest.sent_per_second());
-    (most <= least * FLAT && sent.1 >= sent.0 * RISE)
-        .then_some(Limit { answers_per_second: f64::midpoint(least, most), sent_per_second: sent })
+    let mut widest: Option<Limit> = None;
+    for (first, lowest) in lossy.iter().enumerate() {
+        let (mut least, mut most) = (f64::MAX, 0.0_f64);
+        for highest in &lossy[first..] {
+            (least, most) = (least.min(highest.answers_per_second()), most.max(highest.answers_per_second()));
+            let limit = Limit {
+                answers_per_second: f64::midpoint(least, most),
+                sent_per_second: (lowest.sent_per_second(), highest.sent_per_second()),
+            };
+            if most <= least * FLAT && limit.width() >= widest.map_or(RISE, |widest| widest.width()) {
+                widest = Some(limit);
+            }
+        }
+    }
+    widest
+}
+
+impl Limit {
+    fn width(&self) -> f64 {
+        self.sent_per_second.1 / self.sent_per_second.0
+    }
 }
 
 /// The lowest rate that is tried is this part of the highest.
@@ -118,6 +134,19 @@ mod tests {
         assert!((found.plateau.unwrap().answers_per_second - 100.0).abs() < 1.0);
         let (rounds, found) = search(0.0, 50_000.0);
         assert_eq!((rounds.len(), found.best, found.plateau), (2, None, None));
+    }
+
+    #[test]
+    fn a_server_that_answers_less_when_it_is_flooded_has_a_limit_all_the_same() {
+        let result = find_max(|rate| {
+            let sent = rate.unwrap_or(2_000.0);
+            let answered = if sent > 1_500.0 { 100.0 } else { sent.min(400.0) };
+            Ok::<_, Infallible>(Some(round(sent as u64, answered as u64)))
+        });
+        let Ok((_, found)) = result;
+        let plateau = found.plateau.unwrap();
+        assert!((plateau.answers_per_second - 400.0).abs() < 1.0, "{plateau:?}");
+        assert!(plateau.sent_per_second.1 < 1_500.0, "{plateau:?}");
     }
 
     #[test]

@@ -12,8 +12,9 @@
 //! asks less meanwhile flatters it in the first (coordinated omission); the second shows it.
 //!
 //! A2S has no number that tells two queries to one address apart, so an address has one query in flight. An answer that
-//! comes after its time-out, while the address is being asked once more, is taken for the answer to that. Starting
-//! sockets and threads is left to the command.
+//! comes after its time-out, while the address is being asked once more, is taken for the answer to that. Where the rate is
+//! not the limit, a server that answers sooner is therefore asked more often, and one that does not answer less often.
+//! Starting sockets and threads is left to the command.
 
 mod circle;
 mod collect;

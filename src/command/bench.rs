@@ -4,6 +4,7 @@ use std::fs;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError};
 use std::task::Poll;
 use std::thread::{self, JoinHandle};
@@ -23,7 +24,7 @@ use crate::error::{Error, HELD, STOPPED};
 use crate::farm::serve::Serving;
 use crate::net;
 use crate::net::batch;
-use crate::net::driver::{Driver, Handover, Watch, read_clocks};
+use crate::net::driver::{Driver, Handover, STOPPING, Watch, read_clocks};
 use crate::net::socket::Local;
 use crate::net::sys;
 use crate::output::{Destination, OutputError, metadata};
@@ -65,17 +66,21 @@ pub(super) fn run(args: BenchArgs) -> Result<ExitCode, Error> {
     if let Some(destinations) = &mut histograms {
         write_histograms(destinations, &report.rounds)?;
     }
-    if bench.stopped {
+    if bench.is_stopped() {
         say(&"stopped early: what was measured until then is above");
         return Ok(ExitCode::from(STOPPED));
     }
-    let judged = report.judged();
-    let held: Vec<_> =
-        judged.iter().flat_map(|rounds| conditions.iter().filter_map(|condition| condition.holds(rounds))).collect();
-    for held in &held {
-        say(&format_args!("--fail-if: {held}"));
+    let mut failed = false;
+    for (number, rounds) in (1..).zip(report.judged()) {
+        for held in conditions.iter().filter_map(|condition| condition.holds(&rounds)) {
+            failed = true;
+            match pace {
+                Pace::Ramp(_) => say(&format_args!("--fail-if: round {number}: {held}")),
+                _ => say(&format_args!("--fail-if: {held}")),
+            }
+        }
     }
-    Ok(if held.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(HELD) })
+    Ok(if failed { ExitCode::from(HELD) } else { ExitCode::SUCCESS })
 }
 
 /// Whom to ask, and how; and how far it is.
@@ -87,8 +92,8 @@ struct Bench {
     quiet: bool,
     /// Rounds that were begun.
     begun: u32,
-    /// A signal came.
-    stopped: bool,
+    /// A signal came, in a round or between two.
+    stopped: Arc<AtomicBool>,
 }
 
 impl Bench {
@@ -118,7 +123,12 @@ impl Bench {
             let tally = tally.lock().unwrap_or_else(PoisonError::into_inner);
             return Err(Error::usage(config::why_nothing(&tally)));
         }
-        Ok(Self { targets, settings, plans, io, quiet, begun: 0, stopped: false })
+        let stopped = Arc::default();
+        for signal in STOPPING.into_iter().filter(|signal| !sys::is_ignored(*signal)) {
+            signal_hook::flag::register(signal, Arc::clone(&stopped))
+                .map_err(|source| net::Error::on("waiting for", "signals", source))?;
+        }
+        Ok(Self { targets, settings, plans, io, quiet, begun: 0, stopped })
     }
 
     fn about(&self, queries: String) -> About {
@@ -131,6 +141,10 @@ impl Bench {
             window: self.settings.window,
             io: self.io.as_str(),
         }
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.stopped.load(Ordering::Acquire)
     }
 
     /// A round whose numbers nobody sees.
@@ -156,7 +170,7 @@ impl Bench {
 
     /// Announces and runs a round; none once a signal came.
     fn next_round(&mut self, rate: Option<f64>, length: Length) -> Result<Option<Round>, Error> {
-        if self.stopped {
+        if self.is_stopped() {
             return Ok(None);
         }
         self.begun += 1;
@@ -183,7 +197,8 @@ impl Bench {
         let io = self.io.open();
         let (began, _) = read_clocks();
         let engine = Engine::new(settings, Arc::clone(&self.plans), Box::new(circle), began);
-        let driver = Driver::new(engine, (ipv4, ipv6), &Local::default(), io, Handover { batches, returned })?;
+        let driver =
+            Driver::new(engine, (ipv4, ipv6), &Local::default(), io, Handover { batches, returned })?.followed();
         let counting = count_in_thread(Collector::new(rate), to_count, to_return);
         let mut clock = Clock { time, bell, rang: None };
         let before = processor_time()?;
@@ -192,7 +207,7 @@ impl Bench {
         let collected = counting.join().map_err(|_| Error::Bug("the counting thread panicked"))?;
         let outcome = outcome?;
         if outcome.stop.is_some() {
-            self.stopped = true;
+            self.stopped.store(true, Ordering::Release);
             return Ok(None);
         }
         if outcome.snapshot.targets.finished != collected.statuses.total() {

@@ -37,6 +37,8 @@ pub struct Driver {
     signals: Signals,
     /// The next signal ends the process, whatever blocks it.
     impatient: Arc<AtomicBool>,
+    /// Another driver will run after this one.
+    followed: bool,
     halt: Halt,
     stop: Option<Stop>,
 }
@@ -128,6 +130,7 @@ impl Driver {
             writer,
             signals,
             impatient,
+            followed: false,
             halt: Halt { asked: Arc::default(), waker },
             stop: None,
         })
@@ -137,6 +140,14 @@ impl Driver {
     #[must_use]
     pub fn local_addresses(&self) -> [SocketAddr; 2] {
         self.lanes.addresses()
+    }
+
+    /// Another driver will run after this one: a signal that comes between them must not end the process, and is the
+    /// caller's to notice.
+    #[must_use]
+    pub fn followed(mut self) -> Self {
+        self.followed = true;
+        self
     }
 
     /// A handle that stops the run from another thread.
@@ -166,7 +177,9 @@ impl Driver {
             self.hand_over(&mut unwritten);
             if self.engine.is_done() && unwritten.is_none() {
                 // From here on the writer alone is waited for, and nobody reads signals any more.
-                self.impatient.store(true, Ordering::Release);
+                if !self.followed {
+                    self.impatient.store(true, Ordering::Release);
+                }
                 return Ok(self.outcome());
             }
             if let (Some(at), Some(interval)) = (look_at, watch.interval()) {

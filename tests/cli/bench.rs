@@ -1,12 +1,16 @@
 //! `fragscan bench`: numbers that add up, forms that others read, conditions, and servers that must not be loaded.
 
+use std::fs::File;
+use std::process::{Command, Stdio};
+
+use assert_cmd::cargo::cargo_bin;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::Deserializer;
 use serde_json::Value;
 
-use crate::support::{Folder, Listener, Run, Table, closed_port};
+use crate::support::{Folder, Listener, Run, Table, closed_port, wait_for};
 
 /// Two short rounds of a fixed number of queries.
 const SHORT: &[&str] = &["--warmup", "0s", "--rounds", "2", "--count", "600", "-q"];
@@ -117,7 +121,7 @@ fn a_condition_that_holds_is_said_and_is_an_exit_code() {
             "loss>=0% holds: loss_percent is 0.000",
         ),
         (&["farm:100", "--rate", "max", "--fail-if", "answered<50%,max>60s"], 0, ""),
-        (&["farm:100?silent=50%", "--rate", "max", "--timeout", "20ms", "--fail-if", "loss>10%"], 5, "loss>10% holds"),
+        (&["farm:100?silent=50%", "--rate", "max", "--timeout", "20ms", "--fail-if", "loss>5%"], 5, "loss>5% holds"),
         (&[&silent, "--rate", "max", "--fail-if", "p99>50ms"], 5, "nothing was answered"),
     ] {
         let run = bench(&folder, arguments);
@@ -167,4 +171,28 @@ fn strangers_are_not_loaded() {
         assert!(run.stderr.contains("8.8.8.8:27015") && run.stderr.contains("--i-may-load-these-servers"), "{run}");
         assert!(run.stdout.is_empty() && !listener.was_asked(), "{arguments:?}: it was asked all the same");
     }
+}
+
+#[test]
+fn a_signal_between_rounds_or_in_one_keeps_those_that_are_over() {
+    let folder = Folder::new();
+    let messages = File::create(folder.path().join("messages")).expect("the folder can be written");
+    // As in the tests of stopping: whoever runs them in the background may have them ignore signals.
+    let child = Command::new("env")
+        .arg("--default-signal=TERM")
+        .arg(cargo_bin!("fragscan"))
+        .args(["bench", "farm:50", "--warmup", "0s", "--duration", "100ms", "--rounds", "1000", "--format", "json"])
+        .stdout(Stdio::piped())
+        .stderr(messages)
+        .spawn()
+        .expect("the program starts");
+    let said = || String::from_utf8(folder.read("messages")).expect("messages are UTF-8");
+    wait_for("the third round", || said().contains("round 3").then_some(()));
+    let kill = format!("kill -TERM {}", child.id());
+    assert!(Command::new("sh").args(["-c", &kill]).status().expect("there is a shell").success());
+    let output = child.wait_with_output().expect("it ends");
+    assert_eq!(output.status.code(), Some(3), "{}", said());
+    assert!(said().contains("stopped early"), "{}", said());
+    let report: Value = serde_json::from_slice(&output.stdout).expect("it is JSON");
+    assert!(report["rounds"].as_array().is_some_and(|rounds| rounds.len() >= 2), "{report}");
 }
