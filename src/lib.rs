@@ -16,9 +16,10 @@
 //!
 //! [`protocol`] and [`engine`] know no socket and no clock: datagrams and the time are passed in, so that whole scans
 //! run in tests in virtual time. [`net`] is the one module that touches sockets; the [`farm`] has simulated servers for
-//! tests, benchmarks and first tries. [`capture`] reads and writes datagrams in files, and [`offline`] scans what is in them.
-//! [`doctor`] says what of a machine would lose them.
+//! tests, benchmarks and first tries. [`mod@bench`] asks the same servers over and over and measures. [`capture`] reads and
+//! writes datagrams in files, and [`offline`] scans what is in them. [`doctor`] says what of a machine would lose them.
 
+pub mod bench;
 pub mod capture;
 pub mod cli;
 pub mod command;

@@ -9,6 +9,7 @@ use crate::error::Error;
 use crate::output::OutputError;
 use crate::output::table::harmless;
 
+mod bench;
 mod decode;
 mod doctor;
 mod farm;
@@ -45,6 +46,7 @@ pub fn run(args: Args) -> Result<ExitCode, Error> {
         Command::Scan(args) => scan::run(args),
         Command::Query(args) => query::run(args),
         Command::Decode(args) => decode::run(args),
+        Command::Bench(args) => bench::run(args),
         Command::Farm(args) => farm::run(args),
         Command::Doctor(args) => doctor::run(args),
         Command::Fields(args) => fields::run(&args),

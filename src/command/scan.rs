@@ -223,7 +223,7 @@ fn complain(config: &ScanConfig) {
 }
 
 /// Starts simulated servers, on the usual port if it is free.
-fn start_farm(settings: FarmSettings) -> Result<Serving, Error> {
+pub(super) fn start_farm(settings: FarmSettings) -> Result<Serving, Error> {
     Ok(serve::start(settings, Some(FARM_PORT)).or_else(|_| serve::start(settings, None))?)
 }
 

@@ -1,5 +1,6 @@
 //! From what was typed to what is meant: arguments become settings that need no further checks.
 
+mod bench;
 mod decode;
 mod doctor;
 mod farm;
@@ -10,6 +11,7 @@ mod query;
 mod scan;
 mod value;
 
+pub use bench::{BenchConfig, Length, ReportFormat, bench};
 pub use decode::{DecodeConfig, Form, decode};
 pub use doctor::{DoctorConfig, DoctorForm, doctor};
 pub use farm::{FarmConfig, farm};

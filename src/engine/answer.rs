@@ -8,7 +8,7 @@ use super::finished::keep_answer;
 use super::flight::Slot;
 use super::reassembly::Kept;
 use super::recent::Sender;
-use super::{Direction, Engine, MOST_HELD};
+use super::{Direction, Engine, MOST_HELD, microseconds};
 use crate::protocol::{Ignored, Join, Next, Step};
 use crate::record::{Query, Status};
 use crate::wire::DecodeError;
@@ -182,14 +182,15 @@ impl Engine {
         self.datagrams.matched += 1;
         flight.received += 1;
         if flight.rtt.is_none() {
-            flight.rtt = Some(microseconds(received, flight.last_sent));
+            flight.rtt = Some(since(flight.last_sent, received));
+            flight.since_planned = flight.planned.map(|planned| since(planned, received));
             flight.rtt_ambiguous = flight.tries > 1;
         }
     }
 
     fn count_ping(&mut self, slot: Slot, received: Instant) {
         let Some(flight) = self.flights.get_mut(slot) else { return };
-        flight.ping = Some(microseconds(received, flight.last_sent));
+        flight.ping = Some(since(flight.last_sent, received));
     }
 
     fn count_undecodable(&mut self, slot: Slot, evidence: Status) {
@@ -210,8 +211,9 @@ impl Engine {
     }
 }
 
-fn microseconds(received: Instant, sent: Instant) -> u32 {
-    u32::try_from(received.saturating_duration_since(sent).as_micros()).unwrap_or(u32::MAX)
+/// Microseconds.
+fn since(sent: Instant, received: Instant) -> u32 {
+    microseconds(received.saturating_duration_since(sent))
 }
 
 /// What is odd about a datagram that was not used.

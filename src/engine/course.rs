@@ -8,6 +8,7 @@ use super::flight::{Flight, Slot, State};
 use super::{Engine, Finished};
 use crate::protocol::{AnySession, Next};
 use crate::record::{Query, Status};
+use crate::target::Target;
 
 impl Engine {
     pub(super) fn queue_follow_up(&mut self, slot: Slot) {
@@ -131,6 +132,8 @@ impl Engine {
             os_error: flight.os_error,
             reasons: flight.reasons,
             rtt_us: flight.rtt,
+            planned_us: flight.since_planned,
+            forgotten_us: flight.forgotten,
             ping_us: flight.ping,
             rtt_ambiguous: flight.rtt_ambiguous,
             attempts: flight.retries + 1,
@@ -140,6 +143,8 @@ impl Engine {
             ..Finished::new(address, status, flight.first_sent)
         };
         let answers = std::mem::take(&mut flight.answers);
+        let asked = SocketAddr::new(address.ip(), flight.target_port);
+        self.source.handle_ended(Target { address: asked, plan: flight.plan, origin: flight.origin });
         self.hand_over(finished, &answers, now);
         if let Some(flight) = self.flights.get_mut(slot) {
             flight.answers = answers;

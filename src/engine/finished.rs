@@ -31,6 +31,10 @@ pub struct Finished {
     pub reasons: Reasons,
     /// Round-trip time of the first answer in microseconds.
     pub rtt_us: Option<u32>,
+    /// Microseconds from when the first datagram would have left at an even pace to the first answer.
+    pub planned_us: Option<u32>,
+    /// Microseconds of that pace, just before it, in which nothing left although something might have.
+    pub forgotten_us: u32,
     /// Round-trip time of the ping query in microseconds.
     pub ping_us: Option<u32>,
     /// That answer may belong to an earlier try.
@@ -168,6 +172,8 @@ impl Finished {
             first_sent,
             reasons: Reasons::default(),
             rtt_us: None,
+            planned_us: None,
+            forgotten_us: 0,
             ping_us: None,
             rtt_ambiguous: false,
             attempts: 0,

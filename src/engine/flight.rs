@@ -36,11 +36,17 @@ pub(super) struct Flight {
     pub received: u32,
     pub fragments: u32,
     pub first_sent: Option<Instant>,
+    /// When the first datagram would have left at an even pace.
+    pub planned: Option<Instant>,
+    /// Microseconds of that pace in which nothing left before it, for good.
+    pub forgotten: u32,
     pub last_sent: Instant,
     /// When the current leg ends, come what may.
     pub budget: Instant,
     /// Microseconds.
     pub rtt: Option<u32>,
+    /// Microseconds from `planned` to the first answer.
+    pub since_planned: Option<u32>,
     pub rtt_ambiguous: bool,
     /// Microseconds from the ping query to its answer.
     pub ping: Option<u32>,
@@ -247,9 +253,12 @@ impl Flight {
             received: 0,
             fragments: 0,
             first_sent: None,
+            planned: None,
+            forgotten: 0,
             last_sent: now,
             budget: now,
             rtt: None,
+            since_planned: None,
             rtt_ambiguous: false,
             ping: None,
             once: false,

@@ -49,6 +49,19 @@ impl Limiter {
         }
     }
 
+    /// When the datagram that may leave at `now` would have left if the caller were always on time; within the tolerance
+    /// of `now`, whatever a stall lost, and `now` itself without a limit. Ask before it is charged.
+    #[must_use]
+    pub fn planned(&self, now: Instant) -> Instant {
+        self.packets.iter().chain(&self.bits).map(|cells| cells.planned(now)).max().unwrap_or(now)
+    }
+
+    /// The time for datagrams that nobody sent, and that were not made up, since it was taken last.
+    #[must_use]
+    pub fn take_forgotten(&mut self) -> Duration {
+        self.cells().map(Cells::take_forgotten).max().unwrap_or_default()
+    }
+
     /// When it is worth asking again: not when the next single datagram may leave, but when a small batch may, so that
     /// a loop that sleeps by milliseconds need not spin.
     #[must_use]
@@ -78,6 +91,8 @@ struct Cells {
     tolerance: i64,
     /// How far it must be behind for a batch to leave at once.
     batch: i64,
+    /// What the arrival time was moved forward without a datagram.
+    forgotten: i64,
     last: Instant,
 }
 
@@ -90,12 +105,16 @@ impl Cells {
         let tolerance = TOLERANCE.min(datagram.saturating_mul(BATCH - 1)) as i64;
         let datagrams_in_time = (BATCH_TIME / datagram).min(BATCH);
         let batch = (datagram.saturating_mul(datagrams_in_time.saturating_sub(1))) as i64;
-        Self { unit, ahead: 0, tolerance, batch: batch.min(tolerance), last: now }
+        // Whoever need not spin sleeps by milliseconds, and may come one too late for the batch.
+        let slack = if tolerance < TIGHT { 0 } else { TIGHT / 2 };
+        Self { unit, ahead: 0, tolerance, batch: batch.min(tolerance - slack), forgotten: 0, last: now }
     }
 
     fn is_ready(&mut self, now: Instant) -> bool {
         let passed = now.saturating_duration_since(self.last).min(LONGEST);
-        self.ahead = (self.ahead - (passed.as_nanos() as i64) * 1000).max(-self.tolerance);
+        let ahead = self.ahead - (passed.as_nanos() as i64) * 1000;
+        self.ahead = ahead.max(-self.tolerance);
+        self.forgotten = self.forgotten.saturating_add(self.ahead - ahead);
         self.last = self.last.max(now);
         self.ahead <= 0
     }
@@ -103,6 +122,15 @@ impl Cells {
     fn charge(&mut self, units: u64) {
         let cost = self.unit.saturating_mul(units).min(MOST_AHEAD as u64) as i64;
         self.ahead = self.ahead.saturating_add(cost).min(MOST_AHEAD);
+    }
+
+    fn planned(&self, now: Instant) -> Instant {
+        let behind = Duration::from_nanos(self.ahead.min(0).unsigned_abs() / 1000);
+        self.last.max(now).checked_sub(behind).unwrap_or(now)
+    }
+
+    fn take_forgotten(&mut self) -> Duration {
+        Duration::from_nanos(std::mem::take(&mut self.forgotten) as u64 / 1000)
     }
 
     fn next_batch(&mut self, now: Instant) -> Instant {
@@ -207,11 +235,54 @@ mod tests {
     }
 
     #[test]
+    fn a_loop_that_sleeps_by_milliseconds_reaches_every_rate() {
+        for rate in [1_000_u32, 2_000, 5_000, 10_000, 13_000, 15_000, 20_000, 25_000, 31_000, 33_000, 50_000, 90_000] {
+            let begin = start();
+            let mut limiter = Limiter::new(Rate { packets: Some(f64::from(rate)), bits: None }, begin);
+            let (mut now, mut sent) = (begin, 0);
+            while now < begin + Duration::from_secs(1) {
+                while limiter.is_ready(now) {
+                    limiter.charge(25);
+                    sent += 1;
+                }
+                let wait = limiter.next_batch(now).unwrap() - now;
+                // A poll rounds up; where that is too late, the loop rounds down, and spins.
+                let spins = limiter.is_tight();
+                now += if spins { wait } else { Duration::from_millis(wait.as_micros().div_ceil(1_000) as u64) };
+            }
+            let expected = f64::from(rate);
+            assert!((f64::from(sent) - expected).abs() <= expected * 0.01 + 2.0, "{sent} at {rate}/s");
+            assert!(limiter.take_forgotten() < Duration::from_millis(1), "at {rate}/s");
+        }
+    }
+
+    #[test]
     fn a_stall_of_three_seconds_is_forgotten() {
         let gaps = std::iter::repeat_n(1_000, 500).chain([3_000_000]).chain(std::iter::repeat_n(1_000, 500));
         let left = run(10_000, gaps);
         assert!((9_990..=10_110).contains(&left.len()), "{}", left.len());
         assert!(busiest(&left, Duration::from_millis(1)) <= 64);
+    }
+
+    #[test]
+    fn planned_times_are_those_of_an_even_pace_and_a_stall_is_told() {
+        let begin = start();
+        let mut limiter = Limiter::new(Rate { packets: Some(1_000.0), bits: None }, begin);
+        let mut planned = Vec::new();
+        let mut forgotten = Vec::new();
+        // Three milliseconds late, and then a second.
+        for ms in [0, 3, 1_003] {
+            let now = begin + Duration::from_millis(ms);
+            while limiter.is_ready(now) {
+                planned.push((limiter.planned(now) - begin).as_millis());
+                limiter.charge(25);
+            }
+            forgotten.push(limiter.take_forgotten().as_millis());
+        }
+        assert_eq!(planned, [0, 1, 2, 3, 998, 999, 1_000, 1_001, 1_002, 1_003]);
+        assert_eq!(forgotten, [0, 0, 994], "those planned at 4 to 997 ms never left");
+        let unlimited = Limiter::new(Rate::default(), begin);
+        assert_eq!(unlimited.planned(begin), begin);
     }
 
     #[test]

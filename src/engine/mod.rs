@@ -395,6 +395,10 @@ impl Engine {
     }
 }
 
+fn microseconds(time: Duration) -> u32 {
+    u32::try_from(time.as_micros()).unwrap_or(u32::MAX)
+}
+
 /// Bytes of datagrams that are kept as they came, of one flight.
 const MOST_LOGGED: usize = 512 << 10;
 /// Bytes of pieces, and of answers that wait for others of their target, that all flights together may share; beside it

@@ -5,7 +5,7 @@ use std::task::Poll;
 use std::time::Instant;
 
 use super::flight::{Cause, Slot, State};
-use super::{Direction, Engine, Finished, Transmit};
+use super::{Direction, Engine, Finished, Transmit, microseconds};
 use crate::ledger::Datagrams;
 use crate::record::Status;
 use crate::target::{Target, Unresolved};
@@ -101,6 +101,11 @@ impl Engine {
         flight.tries += 1;
         flight.sent += 1;
         flight.first_sent.get_or_insert(now);
+        if flight.last_cause == Cause::First {
+            // A first datagram for which the system had no room comes here once more; its plan stays.
+            flight.planned.get_or_insert(self.limiter.planned(now));
+            flight.forgotten = microseconds(self.limiter.take_forgotten()).saturating_add(flight.forgotten);
+        }
         flight.last_sent = now;
         flight.state = State::Waiting;
         let to = flight.address;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
-use super::{Engine, Icmp, Plan, Rate, Settings};
+use super::{Engine, Finished, Icmp, Plan, Rate, Settings};
 use crate::farm::link::Link;
 use crate::farm::{Behaviour, Farm, FarmSettings, Servers};
 use crate::ledger::{Input, Ledger, Rows};
@@ -73,6 +73,8 @@ pub(crate) struct Simulation {
     pub sent: Vec<(Duration, SocketAddr)>,
     /// What was made of each target, in the order in which they ended.
     pub records: Vec<ServerRecord>,
+    /// The same, as they were handed over.
+    pub finished: Vec<Finished>,
     /// The loop stands still for so long, once it is as late as this.
     pub stall: Option<(Duration, Duration)>,
     read: u64,
@@ -112,6 +114,7 @@ impl Simulation {
             began: now,
             sent: Vec::new(),
             records: Vec::new(),
+            finished: Vec::new(),
             stall: None,
             read,
             farm,
@@ -158,6 +161,7 @@ impl Simulation {
                 self.rows.sent += u64::from(record.sent);
                 self.rows.received += u64::from(record.received);
                 self.records.push(record);
+                self.finished.push(finished.clone());
             }
             self.engine.recycle(batch);
         }

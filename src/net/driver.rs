@@ -8,8 +8,8 @@
 
 use std::io::{self, ErrorKind};
 use std::net::SocketAddr;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
 use crossbeam_channel::{Receiver, Sender, TrySendError};
@@ -37,6 +37,8 @@ pub struct Driver {
     signals: Signals,
     /// The next signal ends the process, whatever blocks it.
     impatient: Arc<AtomicBool>,
+    /// Another driver will run after this one.
+    followed: bool,
     halt: Halt,
     stop: Option<Stop>,
 }
@@ -115,10 +117,7 @@ impl Driver {
         // A signal that was ignored when the program started stays ignored: `nohup` means it.
         let stopping = STOPPING.into_iter().filter(|signal| !sys::is_ignored(*signal));
         let stopping: Vec<i32> = stopping.collect();
-        let impatient = Arc::new(AtomicBool::new(false));
-        for signal in &stopping {
-            register_conditional_shutdown(*signal, STOPPED, Arc::clone(&impatient)).map_err(setup)?;
-        }
+        let impatient = impatience(&stopping).map_err(setup)?;
         let mut signals = Signals::new(&stopping).map_err(setup)?;
         poll.registry().register(&mut signals, SIGNALS, Interest::READABLE).map_err(setup)?;
         Ok(Self {
@@ -131,6 +130,7 @@ impl Driver {
             writer,
             signals,
             impatient,
+            followed: false,
             halt: Halt { asked: Arc::default(), waker },
             stop: None,
         })
@@ -140,6 +140,14 @@ impl Driver {
     #[must_use]
     pub fn local_addresses(&self) -> [SocketAddr; 2] {
         self.lanes.addresses()
+    }
+
+    /// Another driver will run after this one: a signal that comes between them must not end the process, and is the
+    /// caller's to notice.
+    #[must_use]
+    pub fn followed(mut self) -> Self {
+        self.followed = true;
+        self
     }
 
     /// A handle that stops the run from another thread.
@@ -169,7 +177,9 @@ impl Driver {
             self.hand_over(&mut unwritten);
             if self.engine.is_done() && unwritten.is_none() {
                 // From here on the writer alone is waited for, and nobody reads signals any more.
-                self.impatient.store(true, Ordering::Release);
+                if !self.followed {
+                    self.impatient.store(true, Ordering::Release);
+                }
                 return Ok(self.outcome());
             }
             if let (Some(at), Some(interval)) = (look_at, watch.interval()) {
@@ -341,6 +351,23 @@ impl Driver {
         snapshot.datagrams.dropped_by_kernel = self.lanes.dropped();
         snapshot
     }
+}
+
+/// The flag that makes the next of the `stopping` signals end the process, lowered. It is one for all drivers of a
+/// process, which run one after the other: signals are watched from the first on, also between them.
+fn impatience(stopping: &[i32]) -> io::Result<Arc<AtomicBool>> {
+    static FLAG: Mutex<Option<Arc<AtomicBool>>> = Mutex::new(None);
+    let mut known = FLAG.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(flag) = &*known {
+        flag.store(false, Ordering::Release);
+        return Ok(Arc::clone(flag));
+    }
+    let flag = Arc::new(AtomicBool::new(false));
+    for signal in stopping {
+        register_conditional_shutdown(*signal, STOPPED, Arc::clone(&flag))?;
+    }
+    *known = Some(Arc::clone(&flag));
+    Ok(flag)
 }
 
 /// Reads the clocks: the instant, and the microseconds since the Unix epoch that belong to it.

@@ -9,6 +9,7 @@ use std::mem::{self, MaybeUninit};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::os::fd::{AsFd, AsRawFd};
 use std::ptr;
+use std::time::Duration;
 
 use socket2::SockAddr;
 
@@ -101,6 +102,21 @@ pub fn is_ignored(signal: i32) -> bool {
     }
 }
 
+/// Processor time that this thread, or the whole process, has used (`getrusage`: in user mode and in the kernel).
+pub fn cpu_time(whole_process: bool) -> io::Result<Duration> {
+    let whose = if whole_process { libc::RUSAGE_SELF } else { libc::RUSAGE_THREAD };
+    let mut usage = MaybeUninit::<libc::rusage>::zeroed();
+    // SAFETY: getrusage only writes to `usage`, a structure of integers for which zeros are valid too.
+    let usage = unsafe {
+        if libc::getrusage(whose, usage.as_mut_ptr()) < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        usage.assume_init()
+    };
+    let time = |part: libc::timeval| Duration::new(part.tv_sec as u64, part.tv_usec as u32 * 1000);
+    Ok(time(usage.ru_utime) + time(usage.ru_stime))
+}
+
 /// What takes a received datagram: its sender, the local address that it was sent to, and its bytes.
 pub type Take<'a> = &'a mut dyn FnMut(SocketAddr, Option<Ipv4Addr>, &[u8]);
 
@@ -185,11 +201,7 @@ impl ReceiveBatch {
 
     /// Receives what waits, at least one datagram, and gives each to `take`, with the local address that it was sent to if
     /// that is wanted and known. Says how many.
-    pub fn receive(
-        &mut self,
-        socket: &impl AsFd,
-        take: Take<'_>,
-    ) -> io::Result<usize> {
+    pub fn receive(&mut self, socket: &impl AsFd, take: Take<'_>) -> io::Result<usize> {
         let control = if self.control.is_empty() { 0 } else { size_of::<ControlBuffer>() };
         for header in &mut self.headers {
             header.msg_hdr.msg_namelen = size_of::<Name>() as libc::socklen_t;

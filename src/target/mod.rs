@@ -70,6 +70,9 @@ pub trait Source: Send {
         None
     }
 
+    /// Takes the news that a target has ended; a source that goes round may give it again from now on.
+    fn handle_ended(&mut self, _target: Target) {}
+
     /// How many targets are left, as far as they are known.
     fn remaining(&self) -> Option<u64>;
 
