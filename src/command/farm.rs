@@ -78,10 +78,13 @@ fn recorded(folder: &Path) -> Result<Vec<Recorded>, Error> {
         for datagram in capture::read(&name, file)?.datagrams {
             sorter.push(datagram);
         }
-        servers.extend(sorter.finish().recordings.into_iter().map(|recording| Recorded {
-            name: recording.address.map_or_else(|| name.clone(), |address| format!("{name} {address}")),
-            protocol: offline::recognise(&recording),
-            replies: recording.answers(offline::recognise(&recording)).into_iter().map(<[u8]>::to_vec).collect(),
+        servers.extend(sorter.finish().recordings.into_iter().map(|recording| {
+            let protocol = offline::recognise(&recording);
+            Recorded {
+                name: recording.address.map_or_else(|| name.clone(), |address| format!("{name} {address}")),
+                protocol,
+                replies: recording.answers(protocol).into_iter().map(<[u8]>::to_vec).collect(),
+            }
         }));
     }
     if servers.is_empty() {

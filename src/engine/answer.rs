@@ -65,16 +65,13 @@ impl Engine {
     /// The query that a flight is asking.
     pub(super) fn asking(&mut self, slot: Slot) -> Option<Query> {
         let flight = self.flights.get_mut(slot)?;
-        let plan = &self.plans[usize::from(flight.plan)];
-        let ask = plan.ask(&self.settings, flight.address);
-        Some(plan.legs[usize::from(flight.leg)].protocol.asking(&flight.session, &ask))
+        let (protocol, ask) = flight.asked(&self.plans, &self.settings);
+        Some(protocol.asking(&flight.session, &ask))
     }
 
     fn ask_protocol(&mut self, slot: Slot, data: &[u8]) -> Result<Step, DecodeError> {
         let Some(flight) = self.flights.get_mut(slot) else { return Ok(Step::Ignore(Ignored::Late)) };
-        let plan = &self.plans[usize::from(flight.plan)];
-        let ask = plan.ask(&self.settings, flight.address);
-        let protocol = plan.legs[usize::from(flight.leg)].protocol;
+        let (protocol, ask) = flight.asked(&self.plans, &self.settings);
         protocol.receive(&mut flight.session, &ask, data, &mut self.found)
     }
 
@@ -130,7 +127,7 @@ impl Engine {
     fn join(&mut self, slot: Slot, now: Instant) {
         let Some(flight) = self.flights.get_mut(slot) else { return };
         let Some(parts) = flight.parts else { return };
-        let protocol = self.plans[usize::from(flight.plan)].legs[usize::from(flight.leg)].protocol;
+        let (protocol, _) = flight.asked(&self.plans, &self.settings);
         let mut whole = std::mem::take(&mut self.whole);
         whole.clear();
         match self.reassembly.join(parts, |pieces| protocol.join(&mut flight.session, pieces, &mut whole)) {

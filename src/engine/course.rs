@@ -45,9 +45,7 @@ impl Engine {
         // Bounded by the queries: each is skipped once.
         for _ in 0..=Query::COUNT {
             let Some(flight) = self.flights.get_mut(slot) else { break };
-            let plan = &self.plans[usize::from(flight.plan)];
-            let ask = plan.ask(&self.settings, flight.address);
-            let protocol = plan.legs[usize::from(flight.leg)].protocol;
+            let (protocol, ask) = flight.asked(&self.plans, &self.settings);
             let asked = protocol.asking(&flight.session, &ask);
             match protocol.silence(&mut flight.session, &ask) {
                 Next::Skip(status) => flight.reasons.note(asked, status),
@@ -80,7 +78,7 @@ impl Engine {
         let Some(flight) = self.flights.get_mut(slot) else { return };
         match next {
             Next::Send | Next::SendOnce | Next::SendAfter(_) => {
-                let gap = self.plans[usize::from(flight.plan)].legs[usize::from(flight.leg)].protocol.pace().server;
+                let gap = flight.asked(&self.plans, &self.settings).0.pace().server;
                 let asked = if let Next::SendAfter(pause) = next { now + pause } else { now };
                 let at = asked.max(flight.last_sent + gap);
                 flight.tries = 0;

@@ -9,8 +9,8 @@ use std::time::Instant;
 
 use hashbrown::HashTable;
 
-use super::Icmp;
-use crate::protocol::AnySession;
+use super::{Icmp, Plan, Settings};
+use crate::protocol::{AnyProtocol, AnySession, Ask};
 use crate::record::{Query, Status};
 use crate::rng::AddressHasher;
 
@@ -237,6 +237,12 @@ impl FlightTable {
 }
 
 impl Flight {
+    /// The protocol that is being spoken, and what is asked in it. `plans` and `settings` are those of the run.
+    pub(super) fn asked<'a>(&self, plans: &'a [Plan], settings: &Settings) -> (AnyProtocol, Ask<'a>) {
+        let plan = &plans[usize::from(self.plan)];
+        (plan.legs[usize::from(self.leg)].protocol, plan.ask(settings, self.address))
+    }
+
     fn new(address: SocketAddr, now: Instant) -> Self {
         Self {
             address,

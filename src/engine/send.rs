@@ -79,10 +79,9 @@ impl Engine {
     /// Writes the datagram of a flight's current step and sets its deadline.
     pub(super) fn transmit(&mut self, slot: Slot, now: Instant, buffer: &mut Vec<u8>) -> Option<Transmit> {
         let flight = self.flights.get_mut(slot)?;
-        let plan = &self.plans[usize::from(flight.plan)];
-        let protocol = plan.legs[usize::from(flight.leg)].protocol;
+        let (protocol, ask) = flight.asked(&self.plans, &self.settings);
         let before = buffer.len();
-        protocol.request(&flight.session, &plan.ask(&self.settings, flight.address), buffer);
+        protocol.request(&flight.session, &ask, buffer);
         let size = buffer.len() - before;
         self.datagrams.sent += 1;
         flight.last_cause = match (flight.sent, flight.tries) {
