@@ -46,6 +46,8 @@ pub fn open(local: &Local, ipv6: bool) -> Result<(std::net::UdpSocket, Granted),
         let socket = Socket::new(Domain::for_address(SocketAddr::new(ip, 0)), Type::DGRAM, Some(Protocol::UDP))?;
         if ipv6 {
             socket.set_only_v6(true)?;
+        } else {
+            sys::never_fragment(&socket)?;
         }
         let granted = tune(&socket, local.receive_buffer.unwrap_or(BUFFER))?;
         sys::enable_error_queue(&socket, ipv6)?;
