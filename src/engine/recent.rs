@@ -1,8 +1,9 @@
 //! Which targets ended lately: tells a late answer or a second copy from a datagram that nobody asked for.
 //!
 //! A hash table of small buckets, in each of which a new entry takes the place of the oldest: constant time and fixed
-//! memory, and nearly all of the latest targets are still there. An entry is the keyed hash itself, so that a stranger's
-//! address passes for a known one once in 2^62.
+//! memory, and nearly all of the latest targets are still there. An entry is half of the keyed hash, and the place comes
+//! from the other half: small enough to stay in the processor's cache, and a stranger's address passes for a known one
+//! once in 2^27 times.
 
 use std::net::SocketAddr;
 
@@ -39,26 +40,26 @@ impl Recent {
 
     /// A target has begun: its host is known.
     pub fn begin(&mut self, address: &SocketAddr) {
-        let entry = self.hasher.ip(&address.ip()) | 1;
-        if !self.hosts.has(entry) {
-            self.hosts.put(entry);
+        let hash = self.hasher.ip(&address.ip());
+        if !self.hosts.has(hash, KNOWN) {
+            self.hosts.put(hash, KNOWN);
         }
     }
 
     /// A target has ended.
     pub fn end(&mut self, address: &SocketAddr, answered: bool) {
-        self.servers.put(entry(self.hasher.socket(address), answered));
+        self.servers.put(self.hasher.socket(address), if answered { ANSWERED } else { KNOWN });
     }
 
     /// What is known about the sender of a datagram that no flight waits for.
     #[must_use]
     pub fn sender(&self, address: &SocketAddr) -> Sender {
         let hash = self.hasher.socket(address);
-        if self.servers.has(entry(hash, true)) {
+        if self.servers.has(hash, ANSWERED) {
             Sender::Answered
-        } else if self.servers.has(entry(hash, false)) {
+        } else if self.servers.has(hash, KNOWN) {
             Sender::GivenUp
-        } else if self.hosts.has(self.hasher.ip(&address.ip()) | 1) {
+        } else if self.hosts.has(self.hasher.ip(&address.ip()), KNOWN) {
             Sender::OtherPort
         } else {
             Sender::Stranger
@@ -66,37 +67,40 @@ impl Recent {
     }
 }
 
-/// Entries that are not zero, by their upper bits; the newest of a bucket stands first.
+/// Hashes, each with a tag of two bits that is not zero; the newest of a bucket stands first.
 #[derive(Debug)]
-struct Buckets(Box<[[u64; WAYS]]>);
+struct Buckets(Box<[[u32; WAYS]]>);
 
 impl Buckets {
     fn new(count: usize) -> Self {
         Self(vec![[0; WAYS]; count].into())
     }
 
-    fn has(&self, entry: u64) -> bool {
-        self.0[self.place(entry)].contains(&entry)
+    fn has(&self, hash: u64, tag: u32) -> bool {
+        self.0[self.place(hash)].contains(&entry(hash, tag))
     }
 
-    fn put(&mut self, entry: u64) {
-        let place = self.place(entry);
+    fn put(&mut self, hash: u64, tag: u32) {
+        let place = self.place(hash);
         let bucket = &mut self.0[place];
         bucket.rotate_right(1);
-        bucket[0] = entry;
+        bucket[0] = entry(hash, tag);
     }
 
-    fn place(&self, entry: u64) -> usize {
-        (entry >> 32) as usize & (self.0.len() - 1)
+    fn place(&self, hash: u64) -> usize {
+        (hash >> 32) as usize & (self.0.len() - 1)
     }
 }
 
-/// Bit 0 says that there is an entry, bit 1 that the target had answered.
-fn entry(hash: u64, answered: bool) -> u64 {
-    hash & !0b11 | 1 | u64::from(answered) << 1
+fn entry(hash: u64, tag: u32) -> u32 {
+    hash as u32 & !0b11 | tag
 }
 
-/// Entries of a bucket.
+/// Tag of a host, and of a target that has not answered.
+const KNOWN: u32 = 0b01;
+/// Tag of a target that has answered.
+const ANSWERED: u32 = 0b11;
+
 const WAYS: usize = 4;
 const LEAST: usize = 1 << 15;
 const MOST: usize = 1 << 22;

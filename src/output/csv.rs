@@ -32,8 +32,13 @@ impl RowFormat for Csv {
             // Looked at where it lies: moving it costs more than writing most cells.
             let value = (column.value)(record);
             self.printer.put(&value, &mut self.lines);
-            // Numbers and times never need quotes.
-            if matches!(&value, Value::Text(_) | Value::Word(_) | Value::Byte(_)) {
+            let may_need_quotes = match &value {
+                Value::Text(text) => !text.is_plain(),
+                Value::Label(_) | Value::Byte(_) => true,
+                // Numbers, times and our own words never do.
+                _ => false,
+            };
+            if may_need_quotes {
                 quote_if_needed(&mut self.lines, cell);
             }
             self.lines.push(b',');

@@ -154,7 +154,7 @@ impl Serialize for Scalar<'_> {
             Value::Absent => serializer.serialize_none(),
             Value::Text(text) => text.as_str().serialize(serializer),
             Value::Flags(flags) if flags.is_empty() => serializer.serialize_none(),
-            Value::Word(word) => serializer.serialize_str(word),
+            Value::Word(word) | Value::Label(word) => serializer.serialize_str(word),
             Value::Integer(number) => serializer.serialize_u64(*number),
             Value::Micros(us) => serializer.serialize_f64(f64::from(*us) / 1000.0),
             Value::Boolean(is) => serializer.serialize_bool(*is),

@@ -25,7 +25,7 @@ impl Printer {
     pub(super) fn put(&mut self, value: &Value<'_>, out: &mut Vec<u8>) {
         match value {
             Value::Absent => {}
-            Value::Word(word) => out.extend_from_slice(word.as_bytes()),
+            Value::Word(word) | Value::Label(word) => out.extend_from_slice(word.as_bytes()),
             Value::Text(text) => out.extend_from_slice(text.as_str().unwrap_or_default().as_bytes()),
             Value::Byte(byte) if byte.is_ascii_graphic() => out.push(*byte),
             Value::Byte(byte) => put_display(format_args!("0x{byte:02x}"), out),

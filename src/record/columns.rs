@@ -58,8 +58,10 @@ impl Kind {
 pub enum Value<'a> {
     /// Absent: an empty cell, or `null`.
     Absent,
-    /// A word of ours.
+    /// A word of ours: letters, digits, `_` and `-`.
     Word(&'a str),
+    /// What the user calls something: a target, a file.
+    Label(&'a str),
     /// A text of the server's, with its original bytes.
     Text(&'a Text),
     /// A letter without a known meaning.
@@ -89,9 +91,9 @@ pub static COLUMNS: &[Column] = &[
     integer("port", "", "port that was asked", |r| asked(r, Value::Integer(r.address.port().into()))),
     text("protocol", "query protocol that was spoken", |r| Value::Word(r.protocol)),
     text("target", "range, block, name or list that named the address; absent when it was the address itself", |r| {
-        word(r.target.as_deref())
+        label(r.target.as_deref())
     }),
-    text("source", "file or list that named the target; absent for arguments", |r| word(r.source.as_deref())),
+    text("source", "file or list that named the target; absent for arguments", |r| label(r.source.as_deref())),
     text("status", "how the target ended", |r| Value::Word(r.status.as_str())),
     text("icmp", "ICMP error that came for the target", |r| word(r.icmp)),
     text("info_status", "how the info query ended: ok, none (not asked), or the reason", |r| query(r, Query::Info)),
@@ -235,6 +237,10 @@ fn asked<'a>(record: &ServerRecord, value: Value<'a>) -> Value<'a> {
 
 fn word(value: Option<&str>) -> Value<'_> {
     value.map_or(Value::Absent, Value::Word)
+}
+
+fn label(value: Option<&str>) -> Value<'_> {
+    value.map_or(Value::Absent, Value::Label)
 }
 
 fn query(record: &ServerRecord, query: Query) -> Value<'_> {

@@ -11,6 +11,7 @@ pub struct Text {
     value: String,
     original: Vec<u8>,
     present: bool,
+    plain: bool,
 }
 
 impl Text {
@@ -19,11 +20,13 @@ impl Text {
         self.clear();
         self.present = true;
         // The whole string is looked at, without an early exit, so that the compiler can use vector instructions.
-        let (mut controls, mut all) = (0, 0);
+        let (mut controls, mut marks, mut all) = (0, 0, 0);
         for &byte in bytes {
             controls |= u8::from(byte < 0x20) | u8::from(byte == 0x7F);
+            marks |= MARKS.iter().fold(0, |found, &mark| found | u8::from(byte == mark));
             all |= byte;
         }
+        self.plain = marks == 0;
         if controls == 0
             && let Ok(text) = std::str::from_utf8(bytes)
             && (all < 0x80 || !text.chars().any(breaks_lines))
@@ -61,6 +64,12 @@ impl Text {
         (!self.original.is_empty()).then_some(self.original.as_slice())
     }
 
+    /// True if it holds none of `"`, `,`, `#` and `\\`, for which formats that are made of lines have a use.
+    #[must_use]
+    pub fn is_plain(&self) -> bool {
+        self.plain
+    }
+
     /// Makes it absent; capacity stays.
     pub fn clear(&mut self) {
         self.value.clear();
@@ -80,6 +89,9 @@ impl PartialEq for Text {
         self.as_str() == other.as_str() && self.original() == other.original()
     }
 }
+
+/// What a line of CSV or JSON cannot hold as it is.
+const MARKS: [u8; 4] = *b"\",#\\";
 
 fn picture(c: char) -> char {
     match c {
@@ -108,6 +120,23 @@ mod tests {
         assert_eq!(text.original(), None);
         assert_eq!(text.set(b""), Flags::NONE);
         assert_eq!(text.as_str(), Some(""));
+    }
+
+    #[test]
+    fn marks_of_formats_are_noticed_anywhere_in_a_text() {
+        let mut text = Text::default();
+        for (bytes, plain) in [(&b""[..], true), (b"de_dust2", true), ("é".as_bytes(), true), (b"\xFF\x01", true)] {
+            let _ = text.set(bytes);
+            assert_eq!(text.is_plain(), plain);
+        }
+        for mark in MARKS {
+            for place in 0..40 {
+                let mut bytes = [b'x'; 40];
+                bytes[place] = mark;
+                let _ = text.set(&bytes);
+                assert!(!text.is_plain());
+            }
+        }
     }
 
     #[test]
