@@ -63,18 +63,29 @@ impl RowFormat for Csv {
 
 /// Puts the cell that begins at `start` and ends with `lines` in quotes, if it holds something that needs them.
 fn quote_if_needed(lines: &mut Vec<u8>, start: usize) {
-    if !lines[start..].iter().any(|byte| NEEDS_QUOTES[usize::from(*byte)]) {
+    let (mut needed, mut quotes) = (false, 0);
+    for byte in &lines[start..] {
+        needed |= NEEDS_QUOTES[usize::from(*byte)];
+        quotes += usize::from(*byte == b'"');
+    }
+    if !needed {
         return;
     }
-    let cell = lines.split_off(start);
-    lines.push(b'"');
-    for byte in cell {
-        if byte == b'"' {
-            lines.push(b'"');
+    let end = lines.len();
+    lines.resize(end + quotes + 2, b'"');
+    // From the end on, where there is room; a quote inside is written twice.
+    let (mut from, mut to) = (end, end + quotes + 1);
+    while to > from + 1 {
+        from -= 1;
+        to -= 1;
+        lines[to] = lines[from];
+        if lines[from] == b'"' {
+            to -= 1;
+            lines[to] = b'"';
         }
-        lines.push(byte);
     }
-    lines.push(b'"');
+    lines.copy_within(start..from, start + 1);
+    lines[start] = b'"';
 }
 
 /// Bytes that must stand in quotes. At the start of a line `#` would begin a comment to readers of lists.
