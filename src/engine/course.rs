@@ -126,6 +126,7 @@ impl Engine {
             plan: flight.plan,
             leg: flight.leg,
             origin: flight.origin,
+            target_port: flight.target_port,
             icmp: flight.icmp,
             os_error: flight.os_error,
             reasons: flight.reasons,
@@ -162,10 +163,12 @@ impl Engine {
     fn next_leg(&mut self, slot: Slot, now: Instant) -> bool {
         let Some(flight) = self.flights.get_mut(slot) else { return false };
         let (ip, target_port) = (flight.address.ip(), flight.target_port);
-        let legs = &self.plans[usize::from(flight.plan)].legs;
+        let plan = &self.plans[usize::from(flight.plan)];
+        let mut from = usize::from(flight.leg) + 1;
         // Bounded by the legs. One whose address another plan is asking at the moment is left out.
-        for (number, leg) in legs.iter().enumerate().skip(usize::from(flight.leg) + 1) {
-            let address = SocketAddr::new(ip, leg.port.unwrap_or(target_port));
+        while let Some((number, port)) = plan.next_leg(from, target_port) {
+            from = number + 1;
+            let address = SocketAddr::new(ip, port);
             let Some(flight) = self.flights.get_mut(slot) else { return false };
             if flight.address != address && !self.flights.move_to(slot, address) {
                 continue;

@@ -1,6 +1,7 @@
 //! From a finished flight to a record: what the engine knows, what the protocol decodes, and the final status.
 
 use std::io;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -64,6 +65,10 @@ impl Assembler {
         if let Some(origin) = self.origins.find(finished.origin) {
             record.target = origin.text;
             record.source = origin.source;
+        }
+        if record.target.is_none() && finished.target_port != finished.address.port() {
+            let named = SocketAddr::new(finished.address.ip(), finished.target_port);
+            record.target = Some(named.to_string().into());
         }
         record.icmp = finished.icmp.map(crate::engine::Icmp::as_str);
         record.sent_at_us = finished.first_sent.map(|sent| self.epoch.unix_us(sent));

@@ -88,9 +88,11 @@ pub static COLUMNS: &[Column] = &[
     text("ip", "address without the port", |r| asked(r, Value::Ip(r.address.ip()))),
     integer("port", "", "port that was asked", |r| asked(r, Value::Integer(r.address.port().into()))),
     text("protocol", "query protocol that was spoken", |r| Value::Word(r.protocol)),
-    text("target", "range, block, name or list that named the address; absent when it was the address itself", |r| {
-        word(r.target.as_deref())
-    }),
+    text(
+        "target",
+        "what named the address, where it was not the address: a range, a block, a name, another port of it",
+        |r| word(r.target.as_deref()),
+    ),
     text("source", "file or list that named the target; absent for arguments", |r| word(r.source.as_deref())),
     text("status", "how the target ended", |r| Value::Word(r.status.as_str())),
     text("icmp", "ICMP error that came for the target", |r| word(r.icmp)),
