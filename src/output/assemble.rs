@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use crate::engine::{Batch, Finished, Plan, Reasons, Settings};
+use crate::games;
 use crate::record::{Flags, Query, QuerySet, QueryStatus, ServerRecord, Status};
 use crate::target::Origins;
 
@@ -57,6 +58,7 @@ impl Assembler {
         let Some(leg) = plan.legs.get(usize::from(finished.leg)) else { return };
         record.protocol = leg.protocol.spec().name;
         leg.protocol.decode(answers, &plan.ask(&self.settings, finished.address), record);
+        record.game_key = games::identify(record);
         self.settle(finished, record);
     }
 
