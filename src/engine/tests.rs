@@ -738,6 +738,49 @@ fn a_silent_candidate_is_given_up_after_its_tries_and_the_next_is_asked() {
 }
 
 #[test]
+fn an_address_that_another_target_is_asking_is_waited_for() {
+    let rules = [PortRule::Offset(1), PortRule::Own];
+    let legs = rules.map(|port| Leg { protocol: protocol("a2s"), port }).into();
+    let link = LinkSettings { delay: 40 * MS, ..LinkSettings::default() };
+    let farm = Farm::new(FarmSettings { link, ..servers(1) }, 27_015, 27_016);
+    let ip = farm.address(0).ip();
+    let targets = [27_014, 27_015].map(|port| SocketAddr::new(ip, port));
+    let plans = vec![Plan { legs, parameters: "".into() }];
+    let mut scan = Simulation::with_targets(settings(), plans, farm, List::of(targets));
+    scan.run();
+    // The second is refused at 27016 while the first is asking 27015, which is its own.
+    assert_eq!((scan.records.len(), scan.count(Status::Ok)), (2, 2));
+    assert!(scan.records.iter().all(|record| record.address.port() == 27_015));
+    assert_eq!(scan.sent.iter().filter(|(_, to)| to.port() == 27_016).count(), 1);
+}
+
+#[test]
+fn two_targets_that_wait_for_each_others_address_both_end() {
+    let plan = |ports: [u16; 2]| legs(&ports.map(|port| ("a2s", Some(port))));
+    let target = |plan| Target { address: SocketAddr::from(([192, 0, 2, 1], 1)), plan, origin: 0 };
+    let targets = List(vec![target(0), target(1)].into_iter());
+    let farm = Farm::new(servers(1), 27_015, 27_016);
+    let mut scan = Simulation::with_targets(settings(), vec![plan([5, 6]), plan([6, 5])], farm, targets);
+    scan.run();
+    assert_eq!((scan.records.len(), scan.count(Status::Timeout)), (2, 2));
+    // 7 s of silence on the first leg, 10 s of waiting, and then one has gone: 7 s on the second leg of the other.
+    assert!(scan.now - scan.began < 30_000 * MS, "{:?}", scan.now - scan.began);
+}
+
+#[test]
+fn whoever_waits_for_an_address_when_the_scan_stops_is_aborted() {
+    let plan = |ports: [u16; 2]| legs(&ports.map(|port| ("a2s", Some(port))));
+    let target = |plan| Target { address: SocketAddr::from(([192, 0, 2, 1], 1)), plan, origin: 0 };
+    let targets = List(vec![target(0), target(1)].into_iter());
+    let farm = Farm::new(servers(1), 27_015, 27_016);
+    let mut scan = Simulation::with_targets(settings(), vec![plan([5, 6]), plan([6, 5])], farm, targets);
+    scan.run_until(8_000 * MS);
+    scan.engine.stop(scan.now);
+    scan.run();
+    assert_eq!((scan.records.len(), scan.count(Status::Aborted)), (2, 2));
+}
+
+#[test]
 fn a_plan_without_a_port_for_a_target_asks_its_own() {
     let legs = vec![Leg { protocol: protocol("a2s"), port: PortRule::Offset(60_000) }];
     let mut scan = Simulation::new(settings(), Plan { legs, parameters: "".into() }, servers(3));
