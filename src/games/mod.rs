@@ -36,13 +36,13 @@ pub struct Game {
     /// Port for queries of such a server.
     pub query_port: u16,
     /// Rules for the query ports of others, separated by spaces; none where both ports stay as far apart as these.
-    pub rule: String,
+    pub rule: Option<String>,
     /// Its Steam application.
     pub app_id: Option<u32>,
     /// The Steam application whose id its servers give although it is not theirs.
     pub mod_of: Option<u32>,
     /// Game directories, or names, that its servers give, separated by `|`; only those that are known for sure.
-    pub folder: String,
+    pub folder: Option<String>,
 }
 
 impl Game {
@@ -50,11 +50,10 @@ impl Game {
     /// that port itself, at the usual port for queries.
     #[must_use]
     pub fn ports(&self) -> Vec<PortRule> {
-        let usual = i32::from(self.query_port) - i32::from(self.game_port);
-        let mut ports: Vec<_> = self.rule.split_whitespace().map(|rule| self.port(rule)).collect();
-        if ports.is_empty() {
-            ports.push(PortRule::Offset(usual));
-        }
+        let mut ports: Vec<_> = match &self.rule {
+            Some(rules) => rules.split_whitespace().map(|rule| self.port(rule)).collect(),
+            None => vec![PortRule::Offset(i32::from(self.query_port) - i32::from(self.game_port))],
+        };
         ports.extend([PortRule::Own, PortRule::Fixed(self.query_port)]);
         ports
     }
@@ -75,7 +74,7 @@ impl Game {
     }
 
     fn folders(&self) -> impl Iterator<Item = &str> {
-        self.folder.split('|').filter(|folder| !folder.is_empty())
+        self.folder.iter().flat_map(|folders| folders.split('|'))
     }
 }
 
@@ -155,13 +154,13 @@ mod tests {
             assert!(*game_port > 0 && *query_port > 0, "{key}");
             assert!(app_id.is_none_or(|id| id > 0 && ids.insert(id)), "{key}: {app_id:?} is another game's");
             assert!(
-                mod_of.is_none() || app_id.is_none() && !game.folder.is_empty(),
+                mod_of.is_none() || app_id.is_none() && game.folder.is_some(),
                 "{key}: a mod is told by its folder"
             );
             // Reading the rules panics if one is none.
             let first = game.ports()[0].apply(*game_port);
             assert_eq!(first, Some(*query_port), "{key}: the usual ports belong together");
-            assert!(game.folders().all(|folder| folder.trim() == folder), "{key}");
+            assert!(game.folders().all(|folder| !folder.is_empty() && folder.trim() == folder), "{key}");
         }
     }
 
