@@ -7,17 +7,13 @@ use std::cmp::Ordering;
 use std::sync::LazyLock;
 
 use super::{Game, all};
-use crate::record::{ServerRecord, Text};
+use crate::record::{QueryStatus, ServerRecord, Text};
 
 /// The key of the game that `record` is about, if that is beyond doubt.
 #[must_use]
 pub fn identify(record: &ServerRecord) -> Option<&'static str> {
     static INDEX: LazyLock<Index> = LazyLock::new(|| Index::of(all()));
-    let game = match record.app_id {
-        Some(id) if id != 0 => INDEX.by_app(id, &record.folder),
-        _ => INDEX.by_folder(record),
-    };
-    game.map(|game| game.key.as_str())
+    INDEX.game(record).map(|game| game.key.as_str())
 }
 
 struct Index {
@@ -38,35 +34,47 @@ impl Index {
         };
         let mut folders: Vec<_> = games.iter().flat_map(named).collect();
         folders.sort_by(|(one, folder, _), (other, next, _)| (one, folder).cmp(&(other, next)));
-        let is_alone = |game: &&Game| games.iter().filter(|other| family_of(other) == family_of(game)).count() == 1;
+        let is_alone =
+            |game: &&'static Game| games.iter().filter(|other| family_of(other) == family_of(game)).count() == 1;
         let alone = games.iter().filter(is_alone).map(|game| (family_of(game), game)).collect();
         Self { apps, folders, alone }
     }
 
-    fn by_app(&self, id: u32, folder: &Text) -> Option<&'static Game> {
+    fn game(&self, record: &ServerRecord) -> Option<&'static Game> {
+        let id = record.app_id.unwrap_or(0);
         let first = self.apps.partition_point(|(other, _)| *other < id);
-        let same = || self.apps.iter().skip(first).take_while(|(other, _)| *other == id).map(|(_, game)| *game);
-        let folder = folder.as_str().unwrap_or_default();
-        let is_mod = |game: &&Game| game.mod_of.is_some() && game.folders().any(|own| own.eq_ignore_ascii_case(folder));
-        same().find(is_mod).or_else(|| same().find(|game| game.mod_of.is_none()))
+        let same = self.apps.iter().skip(first).take_while(|(other, _)| *other == id).map(|(_, game)| *game);
+        // Of an id of more than 16 bits, a reply without the game id has the lower ones only.
+        if same.clone().next().is_none() && (id == 0 || record.game_id.is_none()) {
+            return self.by_name(record);
+        }
+        let folder = record.folder.as_str().unwrap_or_default();
+        let is_it = |game: &&Game| game.mod_of.is_some() && game.folders().any(|own| own.eq_ignore_ascii_case(folder));
+        same.clone().find(is_it).or_else(|| same.clone().find(|game| game.mod_of.is_none()))
     }
 
-    fn by_folder(&self, record: &ServerRecord) -> Option<&'static Game> {
-        let family = family_spoken(record)?;
-        // A2S has a text for people there.
-        let name = Some(&record.game).filter(|_| !matches!(family, GOLDSOURCE | SOURCE));
-        [Some(&record.folder), name]
-            .into_iter()
-            .flatten()
-            .find_map(|text| self.by_name(family, text.as_str()?))
-            .or_else(|| self.alone.iter().find(|(other, _)| *other == family).map(|(_, game)| *game))
+    fn by_name(&self, record: &ServerRecord) -> Option<&'static Game> {
+        let families = families(record);
+        // What A2S calls the game is a text for people.
+        let name = Some(&record.game).filter(|_| !matches!(record.protocol, "a2s" | "hl1"));
+        let names = [Some(&record.folder), name].into_iter().flatten().filter_map(Text::as_str);
+        let named = names.filter_map(|name| self.only(families, name)).next();
+        // Silence is of no game.
+        let answered = record.queries.contains(&QueryStatus::Ok);
+        let alone = || self.alone.iter().find(|(family, _)| answered && families == [Some(*family), None]);
+        named.or_else(|| alone().map(|(_, game)| *game))
     }
 
-    fn by_name(&self, family: &str, name: &str) -> Option<&'static Game> {
-        let place = |entry: &(&str, String, &Game)| entry.0.cmp(family).then_with(|| compare(&entry.1, name));
-        let first = self.folders.partition_point(|entry| place(entry) == Ordering::Less);
-        let mut same = self.folders.iter().skip(first).take_while(|entry| place(entry) == Ordering::Equal);
-        match (same.next(), same.next()) {
+    /// The one game of these families that goes by `name`.
+    fn only(&self, families: [Option<&str>; 2], name: &str) -> Option<&'static Game> {
+        let of = |family: &str| {
+            let place = |entry: &(&str, String, &Game)| entry.0.cmp(family).then_with(|| compare(&entry.1, name));
+            let first = self.folders.partition_point(|entry| place(entry) == Ordering::Less);
+            let after = self.folders.partition_point(|entry| place(entry) != Ordering::Greater);
+            self.folders.get(first..after).unwrap_or_default()
+        };
+        let mut games = families.into_iter().flatten().flat_map(of);
+        match (games.next(), games.next()) {
             (Some((.., game)), None) => Some(game),
             _ => None,
         }
@@ -79,36 +87,28 @@ fn compare(small: &str, name: &str) -> Ordering {
 }
 
 /// Within a family, a folder means one game: GoldSource and Source both have a `cstrike`.
-fn family_of(game: &Game) -> &'static str {
-    match game.protocol.as_str() {
-        "hl1" => GOLDSOURCE,
-        "a2s" if game.app_id.or(game.mod_of).is_some_and(|id| GOLDSOURCE_APPS.contains(&id)) => GOLDSOURCE,
-        other => family_of_protocol(other),
-    }
+fn family_of(game: &'static Game) -> &'static str {
+    let is_goldsource = game.app_id.or(game.mod_of).is_some_and(|id| GOLDSOURCE_APPS.contains(&id));
+    if is_goldsource { GOLDSOURCE } else { family_of_protocol(&game.protocol) }
 }
 
-/// The family of the server that `record` is about. What a GoldSource server says has no application id, or in the new
-/// form, where it is an emulation, 0.
-fn family_spoken(record: &ServerRecord) -> Option<&'static str> {
-    match (record.protocol, record.protocol_version) {
-        ("hl1", _) => Some(GOLDSOURCE),
-        ("a2s", Some(version)) if GOLDSOURCE_VERSIONS.contains(&version) => Some(GOLDSOURCE),
-        // The reply ended before its application, or has none.
-        ("a2s", _) if record.app_id.is_none() => None,
-        (other, _) => Some(family_of_protocol(other)),
-    }
-}
-
-/// Dialects are one family: a server may be asked in either.
-fn family_of_protocol(protocol: &str) -> &'static str {
+fn family_of_protocol(protocol: &'static str) -> &'static str {
     match protocol {
+        "hl1" => GOLDSOURCE,
         "a2s" => SOURCE,
-        "quake3" | "fivem" => "quake3",
-        "minecraft" => "minecraft",
-        "ut3" => "ut3",
-        "justcause2" => "justcause2",
-        "bedrock" => "bedrock",
-        _ => "",
+        // A server answers in either.
+        "fivem" => "quake3",
+        other => other,
+    }
+}
+
+/// The families that the server may be of that `record` is about. GoldSource gives no application in its old form, and in
+/// the new one, where it is an emulation, 0; a reply that was cut before that may be of either engine.
+fn families(record: &ServerRecord) -> [Option<&'static str>; 2] {
+    match (record.protocol, record.protocol_version) {
+        ("a2s", Some(version)) if GOLDSOURCE_VERSIONS.contains(&version) => [Some(GOLDSOURCE), None],
+        ("a2s", _) if record.app_id.is_none() => [Some(GOLDSOURCE), Some(SOURCE)],
+        (protocol, _) => [Some(family_of_protocol(protocol)), None],
     }
 }
 
@@ -116,12 +116,13 @@ const GOLDSOURCE: &str = "goldsource";
 const SOURCE: &str = "source";
 /// Games on Valve's first engine: Half-Life, those by Valve and Gearbox, and Sven Co-op.
 const GOLDSOURCE_APPS: [u32; 10] = [10, 20, 30, 40, 50, 60, 70, 80, 130, 225_840];
-/// Network protocols of that engine and of Xash3D; Source has others.
+/// Network protocols of that engine and of `Xash3D`; Source has others.
 const GOLDSOURCE_VERSIONS: std::ops::RangeInclusive<u32> = 43..=49;
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::record::Query;
 
     /// The game of a server that speaks `protocol`, whose network protocol is `version`.
     fn game(
@@ -134,7 +135,9 @@ mod tests {
         let mut record = ServerRecord::new();
         record.protocol = protocol;
         record.protocol_version = Some(version);
+        record.set_query(Query::Info, QueryStatus::Ok);
         record.app_id = app_id;
+        record.game_id = app_id.filter(|id| *id > 0xFFFF).map(u64::from);
         record.folder.set(folder.as_bytes());
         record.game.set(name.as_bytes());
         identify(&record)
@@ -145,9 +148,10 @@ mod tests {
         assert_eq!(game("a2s", 17, Some(440), "tf", "Freak Fortress"), Some("tf2"));
         assert_eq!(game("a2s", 17, Some(221_100), "dayz", ""), Some("dayz"));
         assert_eq!(game("a2s", 17, Some(240), "", ""), Some("css"));
+        assert_eq!(game("a2s", 17, Some(999_999), "tf", ""), None, "a game that is not in the table");
         assert_eq!(game("a2s", 17, Some(4_465_480), "csgo", ""), Some("csgo"));
         assert_eq!(game("a2s", 17, Some(730), "csgo", ""), Some("cs2"));
-        assert_eq!(game("a2s", 17, Some(999_999_999), "tf", ""), None, "a game that is not in the table");
+        assert_eq!(game("a2s", 17, Some(218), "tf", ""), None, "an SDK with a mod that is not in the table");
     }
 
     #[test]
@@ -157,7 +161,6 @@ mod tests {
         assert_eq!(game("a2s", 48, Some(70), "AG", ""), Some("ag"));
         assert_eq!(game("a2s", 48, Some(70), "some-other-mod", ""), Some("half-life"), "the game it is a mod of");
         assert_eq!(game("a2s", 17, Some(218), "gesource", ""), Some("goldeneye-source"));
-        assert_eq!(game("a2s", 17, Some(218), "some-other-mod", ""), None, "218 is no game");
     }
 
     #[test]
@@ -169,6 +172,12 @@ mod tests {
         assert_eq!(game("a2s", 17, Some(0), "cstrike", ""), Some("css"));
         assert_eq!(game("a2s", 17, Some(0), "garrysmod", "cs16"), Some("gmod"));
         assert_eq!(game("a2s", 17, None, "cstrike", ""), None, "a reply that was cut may be of either engine");
+        assert_eq!(
+            game("a2s", 2, None, "FOW", "FL"),
+            Some("ffow"),
+            "and this one is of neither, and has no application"
+        );
+        assert_eq!(game("a2s", 17, Some(61_936), "RisingWorld", ""), Some("rising-world"), "324080 in 16 bits");
         assert_eq!(game("a2s", 17, Some(0), "insurgency", ""), None, "two games have this folder");
         assert_eq!(game("a2s", 17, Some(0), "", "Team Fortress 2"), None, "what A2S calls a game is a text for people");
     }
@@ -188,6 +197,13 @@ mod tests {
         assert_eq!(game("minecraft", 0, None, "", "SMP"), Some("minecraft"));
         assert_eq!(game("justcause2", 0, None, "", ""), Some("jc2mp"));
         assert_eq!(game("probe", 0, None, "", ""), None);
+    }
+
+    #[test]
+    fn who_says_nothing_runs_nothing() {
+        for protocol in ["a2s", "quake3", "bedrock"] {
+            assert_eq!(identify(&ServerRecord { protocol, ..ServerRecord::new() }), None);
+        }
     }
 
     #[test]

@@ -58,8 +58,8 @@ impl Assembler {
         let Some(leg) = plan.legs.get(usize::from(finished.leg)) else { return };
         record.protocol = leg.protocol.spec().name;
         leg.protocol.decode(answers, &plan.ask(&self.settings, finished.address), record);
-        record.game_key = games::identify(record);
         self.settle(finished, record);
+        record.game_key = games::identify(record);
     }
 
     fn fill(&self, finished: &Finished, record: &mut ServerRecord) {
