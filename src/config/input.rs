@@ -173,7 +173,10 @@ impl Inputs {
     pub(super) fn exclude(&mut self, text: &str) -> Result<(), String> {
         let spec = TargetSpec::parse_exclusion(text).map_err(|reason| reason.to_string())?;
         match spec.hosts {
-            Hosts::Range(range) => self.builder.exclude(range, spec.ports.as_ref()),
+            // Where ports follow from those that targets name, any of the host may be asked.
+            Hosts::Range(range) => {
+                self.builder.exclude(range, spec.ports.as_ref().filter(|_| self.reading.game.is_none()));
+            }
             Hosts::Name(name) => {
                 return Err(format!("{name:?} is a name: write addresses, ranges or blocks to leave out"));
             }

@@ -112,7 +112,7 @@ pub static COLUMNS: &[Column] = &[
     text("name", "server name", |r| Value::Text(&r.name)),
     text("map", "map", |r| Value::Text(&r.map)),
     text("game", "game or mod as the server describes it", |r| Value::Text(&r.game)),
-    text("game_key", "key of the game in the games table", |r| word(r.game_key)),
+    text("game_key", "which game it is, in the words of `fragscan games`", |r| word(r.game_key)),
     text("folder", "game directory", |r| Value::Text(&r.folder)),
     integer("app_id", "", "Steam application id", |r| number(r.app_id)),
     new("game_id", Kind::Id, "", "Steam game id, 64 bits", |r| id(r.game_id)),

@@ -4,7 +4,7 @@ use std::process::{Child, Command, Stdio};
 
 use assert_cmd::cargo::cargo_bin;
 
-use crate::support::{Folder, Object, Table, closed_port, wait_for};
+use crate::support::{Folder, Listener, Object, Table, closed_port, wait_for};
 
 /// Simulated servers on one port, which end with the test.
 struct Farm(Child);
@@ -123,6 +123,23 @@ fn a_target_without_a_port_is_asked_where_its_game_usually_answers() {
     assert_eq!(asked(&["--game", "dayz"]), ["127.0.0.9:27016"]);
     assert_eq!(asked(&["--game", "7d2d", "a2s://127.0.0.10"]), ["127.0.0.9:26900", "127.0.0.10:27015"]);
     assert_eq!(asked(&["--game", "dayz", "-p", "2302"]), ["127.0.0.9:2302"]);
+}
+
+#[test]
+fn an_excluded_port_is_not_asked_by_way_of_another_one() {
+    let folder = Folder::new();
+    let listener = Listener::new();
+    let target = listener.target();
+    let port: u16 = target.rsplit_once(':').unwrap().1.parse().unwrap();
+    folder.write("optout.txt", format!("{target}\n"));
+    let arguments = ["scan", "--game", "arma3", &format!("127.0.0.1:{}", port - 1), "127.0.0.3:9"];
+    let scan = [&arguments[..], &["--exclude-file", "optout.txt", "--retries", "0", "-o", "servers.csv"]].concat();
+    folder.run_well(&scan);
+    assert!(!listener.was_asked());
+    assert_eq!(folder.table("servers.csv").rows.len(), 1);
+    assert_eq!(folder.metadata("servers.csv")["ledger"]["input"]["excluded_listed"], 1);
+    folder.run_well(&[&arguments[..], &["--retries", "0", "--timeout", "50ms", "-o", "servers.csv"]].concat());
+    assert!(listener.was_asked(), "it would have been");
 }
 
 #[test]
