@@ -57,8 +57,8 @@ impl Index {
         let families = families(record);
         // What A2S calls the game is a text for people.
         let name = Some(&record.game).filter(|_| !matches!(record.protocol, "a2s" | "hl1"));
-        let names = [Some(&record.folder), name].into_iter().flatten().filter_map(Text::as_str);
-        let named = names.filter_map(|name| self.only(families, name)).next();
+        let mut given = [Some(&record.folder), name].into_iter().flatten().filter_map(Text::as_str);
+        let named = given.find_map(|text| self.only(families, text));
         // Silence is of no game.
         let answered = record.queries.contains(&QueryStatus::Ok);
         let alone = || self.alone.iter().find(|(family, _)| answered && families == [Some(*family), None]);

@@ -10,7 +10,7 @@
 //!
 //! A new game is a new row; the tests below say what a row must be like. Ports are facts that others found too (the
 //! makers' documentation, `GameDig`, `GameQ`, `qstat`); where those disagree the makers are right. Which game a server
-//! runs is told by [`identify`]. Speaking the protocols is left to others.
+//! runs is told by [`identify()`]. Speaking the protocols is left to others.
 
 use std::sync::LazyLock;
 

@@ -33,7 +33,7 @@ impl Drop for Farm {
 }
 
 fn lines(bytes: &[u8]) -> Vec<String> {
-    std::str::from_utf8(bytes).unwrap().lines().map(str::to_owned).collect()
+    std::str::from_utf8(bytes).expect("what is printed is UTF-8").lines().map(str::to_owned).collect()
 }
 
 #[test]
