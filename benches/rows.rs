@@ -1,4 +1,4 @@
-//! From a record to a line: what the writer thread does for each server once it is decoded.
+//! From a record to a line: what the writer thread does for each server once it is decoded, and which game it is.
 //!
 //! The record is full, so that this is the dearest row; its texts need quotes, as many names do. Lines are taken
 //! whenever 64 KiB wait, as an output does, without writing them anywhere.
@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use criterion::{Criterion, Throughput};
 
+use fragscan::games;
 use fragscan::output::RowFormat;
 use fragscan::output::csv::Csv;
 use fragscan::output::ndjson::Ndjson;
@@ -25,7 +26,17 @@ fn main() {
     let silent = ServerRecord { attempts: 3, sent: 3, ..ServerRecord::new() };
     rows(&mut criterion, "csv row", Csv::new(&all_columns()), &[("full", &full), ("timeout", &silent)]);
     rows(&mut criterion, "ndjson row", Ndjson::new(Selection::all()), &[("full", &full), ("timeout", &silent)]);
+    game_keys(&mut criterion, &[("full", &full), ("timeout", &silent)]);
     criterion.final_summary();
+}
+
+fn game_keys(criterion: &mut Criterion, records: &[(&str, &ServerRecord)]) {
+    let mut group = criterion.benchmark_group("game key");
+    group.throughput(Throughput::Elements(1));
+    for (name, record) in records {
+        group.bench_function(*name, |bencher| bencher.iter(|| black_box(games::identify(black_box(record)))));
+    }
+    group.finish();
 }
 
 fn rows(criterion: &mut Criterion, name: &str, mut format: impl RowFormat, records: &[(&str, &ServerRecord)]) {
@@ -63,7 +74,7 @@ fn full_record() -> ServerRecord {
         sent: 9,
         received: 11,
         fragments: 4,
-        game_key: Some("csgo"),
+        game_key: Some("cs2"),
         app_id: Some(730),
         game_id: Some(730),
         players: Some(18),

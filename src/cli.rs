@@ -42,6 +42,8 @@ pub enum Command {
     Doctor(DoctorArgs),
     /// Print the columns of the output: name, type, unit, meaning
     Fields(FieldsArgs),
+    /// Print the games that --game knows: key, protocol, ports, app id, name
+    Games(GamesArgs),
     /// Print the protocols: name, default port, what they are
     Protocols,
     /// Print the completion script of a shell
@@ -83,6 +85,11 @@ pub struct ScanArgs {
     /// Protocol of targets that name none
     #[arg(long, value_name = "NAME", default_value = "a2s", help_heading = "Targets")]
     pub protocol: String,
+
+    /// Game of targets that name no protocol: a port that they name is the one for players, and the port for queries
+    /// follows from it; see `fragscan games`
+    #[arg(long, value_name = "KEY", help_heading = "Targets", conflicts_with = "protocol")]
+    pub game: Option<String>,
 
     /// What to ask each server: info, players, rules, ping, several as in info,players, or all
     #[arg(long, value_name = "QUERIES", default_value = "info", help_heading = "Targets")]
@@ -245,6 +252,11 @@ pub struct QueryArgs {
     #[arg(long, value_name = "NAME", default_value = "a2s")]
     pub protocol: String,
 
+    /// Game of addresses that name no protocol: a port that they name is the one for players, and the port for queries
+    /// follows from it; see `fragscan games`
+    #[arg(long, value_name = "KEY", conflicts_with = "protocol")]
+    pub game: Option<String>,
+
     /// What to ask: info, players, rules, ping, several as in info,players, or all
     #[arg(long, value_name = "QUERIES", default_value = "info,players,rules")]
     pub queries: String,
@@ -332,6 +344,11 @@ pub struct BenchArgs {
     /// Protocol of targets that name none
     #[arg(long, value_name = "NAME", default_value = "a2s", help_heading = "Queries")]
     pub protocol: String,
+
+    /// Game of targets that name no protocol: a port that they name is the one for players, and the port for queries
+    /// follows from it; see `fragscan games`
+    #[arg(long, value_name = "KEY", help_heading = "Queries", conflicts_with = "protocol")]
+    pub game: Option<String>,
 
     /// What to ask: info, players, rules, ping, several as in info,players, or all
     #[arg(long, value_name = "QUERIES", default_value = "info", help_heading = "Queries")]
@@ -527,6 +544,19 @@ pub struct FieldsArgs {
     pub format: Option<String>,
 }
 
+/// `fragscan games`.
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "Exit code 1 if there is none.")]
+pub struct GamesArgs {
+    /// Print only games that have WORD in their key or name, or as their app id
+    #[arg(value_name = "WORD")]
+    pub word: Option<String>,
+
+    /// table, csv or ndjson, which have the rules for ports, and the folders, too [default: a table on a terminal, else csv]
+    #[arg(short, long, value_name = "FORMAT")]
+    pub format: Option<String>,
+}
+
 /// `fragscan completions`.
 #[derive(Debug, ClapArgs)]
 pub struct CompletionsArgs {
@@ -541,6 +571,7 @@ Examples:
   fragscan query 192.0.2.10:27015                   one server, everything it says
   fragscan doctor --rate 50k                        what of this machine would lose datagrams
   fragscan bench farm:5000 --rate 20000             how many answers a second, and how fast
+  fragscan query --game dayz 192.0.2.10:2302        one by the port for players
   fragscan fields                                   what the columns mean
 
 Exit codes: 0 done, 2 usage, 3 stopped early, 4 output could not be written, 5 a condition of

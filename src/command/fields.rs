@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use super::print;
+use super::{columns, print};
 use crate::cli::FieldsArgs;
 use crate::error::Error;
 use crate::output::ReaderFormat;
@@ -18,10 +18,12 @@ pub(super) fn run(args: &FieldsArgs) -> Result<ExitCode, Error> {
     }
     print(|out| {
         let width = COLUMNS.iter().map(|column| column.name.len()).max().unwrap_or(0);
-        for column in COLUMNS {
-            let kind = column.kind.as_str();
-            writeln!(out, "{:width$}  {kind:9}  {:9}  {}", column.name, column.unit, column.meaning)?;
-        }
+        columns(
+            out,
+            COLUMNS
+                .iter()
+                .map(|column| [column.name, column.kind.as_str(), column.unit, column.meaning].map(str::to_owned)),
+        )?;
         writeln!(out, "\nLists, in NDJSON only and where their query was asked:")?;
         for list in List::ALL {
             writeln!(out, "{:width$}  {}", list.as_str(), list.meaning())?;

@@ -14,6 +14,7 @@ mod decode;
 mod doctor;
 mod farm;
 mod fields;
+mod games;
 mod manual;
 mod progress;
 mod protocols;
@@ -40,6 +41,19 @@ fn print(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<ExitCod
     }
 }
 
+/// Prints rows as columns, each as wide as its widest cell but for the last one.
+fn columns<const N: usize>(out: &mut dyn Write, rows: impl IntoIterator<Item = [String; N]>) -> io::Result<()> {
+    let rows: Vec<_> = rows.into_iter().collect();
+    let widths: [usize; N] =
+        std::array::from_fn(|place| rows.iter().map(|row| row[place].chars().count()).max().unwrap_or(0));
+    for row in &rows {
+        let padded = row.iter().zip(widths).map(|(cell, width)| format!("{cell:width$}"));
+        let line: Vec<_> = padded.collect();
+        writeln!(out, "{}", line.join("  ").trim_end())?;
+    }
+    Ok(())
+}
+
 /// Does what was typed.
 pub fn run(args: Args) -> Result<ExitCode, Error> {
     match args.command {
@@ -50,6 +64,7 @@ pub fn run(args: Args) -> Result<ExitCode, Error> {
         Command::Farm(args) => farm::run(args),
         Command::Doctor(args) => doctor::run(args),
         Command::Fields(args) => fields::run(&args),
+        Command::Games(args) => games::run(args),
         Command::Protocols => protocols::run(),
         Command::Completions(args) => manual::completions(&args),
         Command::Man => manual::man(),

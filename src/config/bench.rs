@@ -102,6 +102,7 @@ pub fn bench(args: BenchArgs, random: u64) -> Result<BenchConfig, Error> {
     let scan = ScanArgs {
         targets: args.targets,
         protocol: args.protocol,
+        game: args.game,
         queries: args.queries,
         rate: Some("max".into()),
         host_rate: Some("max".into()),

@@ -10,10 +10,12 @@ use serde::Serialize;
 use sha2::{Digest, Sha256};
 
 use super::farm::farm_target;
+use super::game::plan;
 use super::scan::why_nothing;
 use crate::engine::Plan;
 use crate::error::Error;
 use crate::farm::{Farm, FarmSettings};
+use crate::games::Game;
 use crate::output::Filter;
 use crate::protocol::{self, AnyProtocol};
 use crate::target::lines::{Lines, without_comment};
@@ -48,6 +50,8 @@ pub(super) struct Inputs {
 pub(super) struct Reading {
     /// Protocol of targets that name none.
     pub protocol: AnyProtocol,
+    /// Game of these targets: the ports that they name are those for players.
+    pub game: Option<&'static Game>,
     /// Ports of targets that name none.
     pub ports: Option<Ports>,
 }
@@ -55,20 +59,20 @@ pub(super) struct Reading {
 impl Reading {
     /// The hosts, the ports and the plan that `spec` means; an error for farms.
     pub(super) fn read<'a>(&self, spec: &TargetSpec<'a>) -> Result<(Whom<'a>, Ports, u16), String> {
-        let protocol = match spec.scheme {
-            None => self.protocol,
-            Some(name) => protocol::by_name(name).ok_or_else(|| unknown_protocol(name))?,
+        // Whoever names a protocol names the port at which it is spoken, as rows of earlier outputs do.
+        let (protocol, game) = match spec.scheme {
+            None => (self.protocol, self.game),
+            Some(name) => (protocol::by_name(name).ok_or_else(|| unknown_protocol(name))?, None),
         };
         let whom = match spec.hosts {
             Hosts::Range(range) => Whom::Range(range),
             Hosts::Name(name) => Whom::Name(name),
             Hosts::Farm { .. } => return Err("simulated servers are for the command line".into()),
         };
-        let ports = match spec.ports.as_ref().or(self.ports.as_ref()) {
-            Some(ports) => ports.clone(),
-            None => Ports::one(protocol.spec().default_port),
-        };
-        Ok((whom, ports, plan_of(protocol)))
+        let named = spec.ports.as_ref().or(self.ports.as_ref());
+        let usual = || Ports::one(game.map_or(protocol.spec().default_port, |game| game.query_port));
+        let plan = if game.is_some() && named.is_some() { plan_of_game() } else { plan_of(protocol) };
+        Ok((whom, named.cloned().unwrap_or_else(usual), plan))
     }
 }
 
@@ -86,6 +90,11 @@ fn plan_of(protocol: AnyProtocol) -> u16 {
     protocol::all().position(|other| other == protocol).unwrap_or(0) as u16
 }
 
+/// Number of the plan that looks for the query port of the game's servers: it stands behind those of the protocols.
+fn plan_of_game() -> u16 {
+    protocol::all().count() as u16
+}
+
 /// What a file held when it was read.
 #[derive(Debug, Clone, Serialize)]
 pub struct InputDigest {
@@ -101,7 +110,7 @@ impl Inputs {
         let argument_origin = origins.add(Origin::default());
         Self {
             builder: TargetSetBuilder::new(include_private),
-            plans: protocol::all().map(Plan::of).collect(),
+            plans: protocol::all().map(Plan::of).chain(reading.game.map(|game| plan(game, reading.protocol))).collect(),
             origins,
             names: Vec::new(),
             farm: None,
@@ -164,7 +173,10 @@ impl Inputs {
     pub(super) fn exclude(&mut self, text: &str) -> Result<(), String> {
         let spec = TargetSpec::parse_exclusion(text).map_err(|reason| reason.to_string())?;
         match spec.hosts {
-            Hosts::Range(range) => self.builder.exclude(range, spec.ports.as_ref()),
+            // Where ports follow from those that targets name, any of the host may be asked.
+            Hosts::Range(range) => {
+                self.builder.exclude(range, spec.ports.as_ref().filter(|_| self.reading.game.is_none()));
+            }
             Hosts::Name(name) => {
                 return Err(format!("{name:?} is a name: write addresses, ranges or blocks to leave out"));
             }

@@ -7,6 +7,7 @@ use std::str::FromStr;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use super::game;
 use super::input::{InputDigest, Inputs, Reading, more_lines, unknown_protocol};
 use super::output::{Output, outputs, refuse_collisions};
 use super::value::{self, Limit};
@@ -353,10 +354,15 @@ fn inputs(args: &ScanArgs) -> Result<(Inputs, Option<u32>), Error> {
             "there is nothing to scan: name targets, or a file of them with --input (try farm:1000 for simulated ones)",
         ));
     }
-    let protocol = protocol::by_name(&args.protocol)
-        .ok_or_else(|| Error::usage(format!("--protocol: {}", unknown_protocol(&args.protocol))))?;
+    let game = args.game.as_deref().map(game::game).transpose()?;
+    let (flag, name) = match game {
+        Some(game) => ("--game", &game.protocol),
+        None => ("--protocol", &args.protocol),
+    };
+    let protocol =
+        protocol::by_name(name).ok_or_else(|| Error::usage(format!("{flag}: {}", unknown_protocol(name))))?;
     let ports = args.ports.as_deref().map(|text| value::parse::<Ports>("--ports", text)).transpose()?;
-    let mut inputs = Inputs::new(args.include_private, Reading { protocol, ports });
+    let mut inputs = Inputs::new(args.include_private, Reading { protocol, game, ports });
     inputs.filter = filter("--input-where", &args.input_condition)?;
     for text in &args.exclude {
         inputs.exclude(text).map_err(|reason| Error::usage(format!("--exclude {text:?}: {reason}")))?;

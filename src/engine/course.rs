@@ -116,7 +116,7 @@ impl Engine {
         let answered = flight.answer_count > 0;
         self.recent.end(&address, answered);
         let settled = answered || matches!(status, Status::Ok | Status::Banned | Status::SendError | Status::Aborted);
-        if !settled && self.stopping.is_none() && self.next_leg(slot, now) {
+        if !settled && self.stopping.is_none() && self.next_leg(slot, status, now) {
             return;
         }
         self.keep_pieces(slot);
@@ -126,6 +126,7 @@ impl Engine {
             plan: flight.plan,
             leg: flight.leg,
             origin: flight.origin,
+            target_port: flight.target_port,
             icmp: flight.icmp,
             os_error: flight.os_error,
             reasons: flight.reasons,
@@ -158,17 +159,27 @@ impl Engine {
         self.targets.finished += 1;
     }
 
-    /// Moves a flight to the next leg of its plan; false if there is none that can be asked.
-    fn next_leg(&mut self, slot: Slot, now: Instant) -> bool {
+    /// Moves a flight whose leg ended as `status` to the next one of its plan, or has it wait; false if there is none that
+    /// can be asked.
+    fn next_leg(&mut self, slot: Slot, status: Status, now: Instant) -> bool {
         let Some(flight) = self.flights.get_mut(slot) else { return false };
         let (ip, target_port) = (flight.address.ip(), flight.target_port);
-        let legs = &self.plans[usize::from(flight.plan)].legs;
-        // Bounded by the legs. One whose address another plan is asking at the moment is left out.
-        for (number, leg) in legs.iter().enumerate().skip(usize::from(flight.leg) + 1) {
-            let address = SocketAddr::new(ip, leg.port.unwrap_or(target_port));
+        let plan = &self.plans[usize::from(flight.plan)];
+        let mut from = usize::from(flight.leg) + 1;
+        // Bounded by the legs. While another flight is asking the address of one, ours waits at its own, where a late answer
+        // is still an answer; but not for ever, since the other may be waiting for just that. Then the leg is left out.
+        while let Some((number, port)) = plan.next_leg(from, target_port) {
+            from = number + 1;
+            let address = SocketAddr::new(ip, port);
             let Some(flight) = self.flights.get_mut(slot) else { return false };
             if flight.address != address && !self.flights.move_to(slot, address) {
-                continue;
+                let Some(flight) = self.flights.get_mut(slot) else { return false };
+                if now >= *flight.patience.get_or_insert(now + self.settings.budget) {
+                    continue;
+                }
+                flight.state = State::Yielding(status);
+                self.deadlines.set(slot.index, now + self.settings.timeout);
+                return true;
             }
             if let Some(flight) = self.flights.get_mut(slot) {
                 self.reassembly.release(&mut flight.parts);
@@ -189,5 +200,6 @@ impl Flight {
         self.tries = 0;
         self.once = false;
         self.budget = budget;
+        self.patience = None;
     }
 }

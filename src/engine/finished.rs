@@ -19,6 +19,8 @@ pub struct Finished {
     pub leg: u8,
     /// Number of its origin.
     pub origin: u32,
+    /// The port that the target named; a plan may have it asked at another.
+    pub target_port: u16,
     /// How it ended; [`Status::Ok`] may turn out to be partial once it is decoded.
     pub status: Status,
     /// The ICMP error that came for it.
@@ -166,6 +168,7 @@ impl Finished {
             plan: 0,
             leg: 0,
             origin: 0,
+            target_port: address.port(),
             status,
             icmp: None,
             os_error: None,

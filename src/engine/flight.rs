@@ -43,6 +43,8 @@ pub(super) struct Flight {
     pub last_sent: Instant,
     /// When the current leg ends, come what may.
     pub budget: Instant,
+    /// When it no longer waits for its turn at the address of the next leg, once it has begun to.
+    pub patience: Option<Instant>,
     /// Microseconds.
     pub rtt: Option<u32>,
     /// Microseconds from `planned` to the first answer.
@@ -104,6 +106,8 @@ pub(super) enum State {
     Pausing,
     /// More of what has begun to come.
     Listening,
+    /// Its turn at the address of the next leg, which another flight is asking. The leg before ended so.
+    Yielding(Status),
 }
 
 /// Why a datagram is sent.
@@ -263,6 +267,7 @@ impl Flight {
             forgotten: 0,
             last_sent: now,
             budget: now,
+            patience: None,
             rtt: None,
             since_planned: None,
             rtt_ambiguous: false,

@@ -254,6 +254,8 @@ impl Engine {
                 State::Queued => {}
                 State::Pausing => self.queue_follow_up(slot),
                 State::Listening => self.silence(slot, now),
+                State::Yielding(_) if self.stopping.is_some() => self.finish(slot, Status::Aborted, now),
+                State::Yielding(status) => self.finish(slot, status, now),
                 State::Waiting if now >= flight.budget || flight.once || flight.tries > self.settings.retries => {
                     self.silence(slot, now);
                 }

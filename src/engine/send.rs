@@ -62,13 +62,15 @@ impl Engine {
     }
 
     fn begin(&mut self, target: Target, now: Instant) -> Option<Slot> {
-        let plan = &self.plans[usize::from(target.plan)];
-        let port = plan.legs[0].port.unwrap_or(target.address.port());
+        let own = target.address.port();
+        // A plan whose rules all fail is asked at the target's own port.
+        let (leg, port) = self.plans[usize::from(target.plan)].next_leg(0, own).unwrap_or((0, own));
         let address = SocketAddr::new(target.address.ip(), port);
         let slot = self.flights.insert(address, now)?;
         let flight = self.flights.get_mut(slot)?;
-        flight.target_port = target.address.port();
+        flight.target_port = own;
         flight.plan = target.plan;
+        flight.leg = leg as u8;
         flight.origin = target.origin;
         flight.budget = now + self.settings.budget;
         self.recent.begin(&address);

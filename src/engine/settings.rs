@@ -6,6 +6,7 @@ use super::limiter::Rate;
 use crate::protocol::{AnyProtocol, Ask};
 use crate::record::QuerySet;
 use crate::rng::AddressHasher;
+use crate::target::PortRule;
 
 /// Settings of a run.
 #[derive(Debug, Clone, Copy)]
@@ -61,15 +62,27 @@ pub struct Plan {
 pub struct Leg {
     /// The protocol.
     pub protocol: AnyProtocol,
-    /// The port, if it is not the target's own.
-    pub port: Option<u16>,
+    /// At which port, given the target's own.
+    pub port: PortRule,
 }
 
 impl Plan {
     /// A plan of one protocol at the target's own port.
     #[must_use]
     pub fn of(protocol: AnyProtocol) -> Self {
-        Self { legs: vec![Leg { protocol, port: None }], parameters: "".into() }
+        Self { legs: vec![Leg { protocol, port: PortRule::Own }], parameters: "".into() }
+    }
+
+    /// The first leg from number `from` on that can be asked for a target with port `own`, and its port: one whose rule
+    /// gives a port, and that does not repeat an earlier leg.
+    #[must_use]
+    pub fn next_leg(&self, from: usize, own: u16) -> Option<(usize, u16)> {
+        let asks = |leg: &Leg| leg.port.apply(own).map(|port| (leg.protocol, port));
+        self.legs.iter().enumerate().skip(from).find_map(|(number, leg)| {
+            let (protocol, port) = asks(leg)?;
+            let earlier = self.legs.iter().take(number);
+            (!earlier.filter_map(asks).any(|asked| asked == (protocol, port))).then_some((number, port))
+        })
     }
 
     /// What is asked of the server at `address`.

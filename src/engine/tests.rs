@@ -10,7 +10,7 @@ use crate::farm::link::LinkSettings;
 use crate::farm::{Behaviour, Farm, FarmSettings, Share};
 use crate::protocol::{Engine as Kind, Manner, probe};
 use crate::record::{Flags, Query, QuerySet, QueryStatus};
-use crate::target::Target;
+use crate::target::{PortRule, Target};
 
 const MS: Duration = Duration::from_millis(1);
 
@@ -33,7 +33,8 @@ fn patient() -> Settings {
 
 /// A plan that tries each protocol in turn, some at another port.
 fn legs(legs: &[(&str, Option<u16>)]) -> Plan {
-    let legs = legs.iter().map(|&(name, port)| Leg { protocol: protocol(name), port }).collect();
+    let rule = |port: Option<u16>| port.map_or(PortRule::Own, PortRule::Fixed);
+    let legs = legs.iter().map(|&(name, port)| Leg { protocol: protocol(name), port: rule(port) }).collect();
     Plan { legs, parameters: "".into() }
 }
 
@@ -692,6 +693,99 @@ fn a_plan_goes_from_leg_to_leg_until_one_is_answered() {
         assert!(record.sent >= 3);
     }
     assert_eq!(scan.ledger().targets.scheduled, 20);
+}
+
+#[test]
+fn a_plan_tries_the_ports_that_follow_from_the_targets_own() {
+    let rules = [PortRule::Offset(51_800), PortRule::Offset(1), PortRule::Own, PortRule::Fixed(27_015)];
+    let legs = rules.map(|port| Leg { protocol: protocol("a2s"), port }).into();
+    let plan = Plan { legs, parameters: "".into() };
+    let farm = Farm::new(servers(4), 27_015, 27_016);
+    // 27014 + 51800 is no port; then 27014 + 1. 20000 + 51800 is none either; 20001, 20000, and 27015 at last.
+    let targets =
+        [(0, 27_014), (1, 20_000), (2, 27_015)].map(|(index, port)| SocketAddr::new(farm.address(index).ip(), port));
+    let mut scan = Simulation::with_targets(settings(), vec![plan], farm, List::of(targets));
+    scan.run();
+    assert_eq!((scan.records.len(), scan.count(Status::Ok)), (3, 3));
+    let asked = |target: SocketAddr| {
+        let ports = scan.sent.iter().filter(|(_, to)| to.ip() == target.ip()).map(|(_, to)| to.port());
+        let mut ports: Vec<_> = ports.collect();
+        ports.dedup();
+        ports
+    };
+    assert_eq!(targets.map(asked), [vec![27_015], vec![20_001, 20_000, 27_015], vec![27_016, 27_015]]);
+    for record in &scan.records {
+        assert_eq!(record.address.port(), 27_015, "the port that answered");
+        let own = targets.iter().find(|target| target.ip() == record.address.ip()).unwrap();
+        let shown = (own.port() != 27_015).then(|| own.to_string());
+        assert_eq!(record.target.as_deref(), shown.as_deref(), "the address that was named, where it is another");
+    }
+}
+
+#[test]
+fn a_silent_candidate_is_given_up_after_its_tries_and_the_next_is_asked() {
+    let legs = [PortRule::Fixed(27_020), PortRule::Own].map(|port| Leg { protocol: protocol("a2s"), port }).into();
+    let farm = Farm::new(servers(1), 27_015, 27_016);
+    // The host answers nothing at all on any port, so both candidates take their three tries of 1, 2 and 4 s.
+    let elsewhere = SocketAddr::from(([192, 0, 2, 1], 27_015));
+    let plans = vec![Plan { legs, parameters: "".into() }];
+    let mut scan = Simulation::with_targets(settings(), plans, farm, List::of([elsewhere]));
+    scan.run();
+    let sent: Vec<_> = scan.sent.iter().map(|(at, to)| (at.as_millis(), to.port())).collect();
+    let ports = [27_020, 27_020, 27_020, 27_015, 27_015, 27_015];
+    assert_eq!(sent, [0, 1_000, 3_000, 7_000, 8_000, 10_000].into_iter().zip(ports).collect::<Vec<_>>());
+    assert_eq!((scan.records.len(), scan.count(Status::Timeout)), (1, 1));
+}
+
+#[test]
+fn an_address_that_another_target_is_asking_is_waited_for() {
+    let rules = [PortRule::Offset(1), PortRule::Own];
+    let legs = rules.map(|port| Leg { protocol: protocol("a2s"), port }).into();
+    let link = LinkSettings { delay: 40 * MS, ..LinkSettings::default() };
+    let farm = Farm::new(FarmSettings { link, ..servers(1) }, 27_015, 27_016);
+    let ip = farm.address(0).ip();
+    let targets = [27_014, 27_015].map(|port| SocketAddr::new(ip, port));
+    let plans = vec![Plan { legs, parameters: "".into() }];
+    let mut scan = Simulation::with_targets(settings(), plans, farm, List::of(targets));
+    scan.run();
+    // The second is refused at 27016 while the first is asking 27015, which is its own.
+    assert_eq!((scan.records.len(), scan.count(Status::Ok)), (2, 2));
+    assert!(scan.records.iter().all(|record| record.address.port() == 27_015));
+    assert_eq!(scan.sent.iter().filter(|(_, to)| to.port() == 27_016).count(), 1);
+}
+
+#[test]
+fn two_targets_that_wait_for_each_others_address_both_end() {
+    let plan = |ports: [u16; 2]| legs(&ports.map(|port| ("a2s", Some(port))));
+    let target = |plan| Target { address: SocketAddr::from(([192, 0, 2, 1], 1)), plan, origin: 0 };
+    let targets = List(vec![target(0), target(1)].into_iter());
+    let farm = Farm::new(servers(1), 27_015, 27_016);
+    let mut scan = Simulation::with_targets(settings(), vec![plan([5, 6]), plan([6, 5])], farm, targets);
+    scan.run();
+    assert_eq!((scan.records.len(), scan.count(Status::Timeout)), (2, 2));
+    // 7 s of silence on the first leg, 10 s of waiting, and then one has gone: 7 s on the second leg of the other.
+    assert!(scan.now - scan.began < 30_000 * MS, "{:?}", scan.now - scan.began);
+}
+
+#[test]
+fn whoever_waits_for_an_address_when_the_scan_stops_is_aborted() {
+    let plan = |ports: [u16; 2]| legs(&ports.map(|port| ("a2s", Some(port))));
+    let target = |plan| Target { address: SocketAddr::from(([192, 0, 2, 1], 1)), plan, origin: 0 };
+    let targets = List(vec![target(0), target(1)].into_iter());
+    let farm = Farm::new(servers(1), 27_015, 27_016);
+    let mut scan = Simulation::with_targets(settings(), vec![plan([5, 6]), plan([6, 5])], farm, targets);
+    scan.run_until(8_000 * MS);
+    scan.engine.stop(scan.now);
+    scan.run();
+    assert_eq!((scan.records.len(), scan.count(Status::Aborted)), (2, 2));
+}
+
+#[test]
+fn a_plan_without_a_port_for_a_target_asks_its_own() {
+    let legs = vec![Leg { protocol: protocol("a2s"), port: PortRule::Offset(60_000) }];
+    let mut scan = Simulation::new(settings(), Plan { legs, parameters: "".into() }, servers(3));
+    scan.run();
+    assert_eq!((scan.records.len(), scan.count(Status::Ok)), (3, 3));
 }
 
 #[test]

@@ -1,10 +1,12 @@
 //! From a finished flight to a record: what the engine knows, what the protocol decodes, and the final status.
 
 use std::io;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Instant;
 
 use crate::engine::{Batch, Finished, Plan, Reasons, Settings};
+use crate::games;
 use crate::record::{Flags, Query, QuerySet, QueryStatus, ServerRecord, Status};
 use crate::target::Origins;
 
@@ -57,6 +59,7 @@ impl Assembler {
         record.protocol = leg.protocol.spec().name;
         leg.protocol.decode(answers, &plan.ask(&self.settings, finished.address), record);
         self.settle(finished, record);
+        record.game_key = games::identify(record);
     }
 
     fn fill(&self, finished: &Finished, record: &mut ServerRecord) {
@@ -64,6 +67,10 @@ impl Assembler {
         if let Some(origin) = self.origins.find(finished.origin) {
             record.target = origin.text;
             record.source = origin.source;
+        }
+        if record.target.is_none() && finished.target_port != finished.address.port() {
+            let named = SocketAddr::new(finished.address.ip(), finished.target_port);
+            record.target = Some(named.to_string().into());
         }
         record.icmp = finished.icmp.map(crate::engine::Icmp::as_str);
         record.sent_at_us = finished.first_sent.map(|sent| self.epoch.unix_us(sent));

@@ -90,9 +90,11 @@ pub static COLUMNS: &[Column] = &[
     text("ip", "address without the port", |r| asked(r, Value::Ip(r.address.ip()))),
     integer("port", "", "port that was asked", |r| asked(r, Value::Integer(r.address.port().into()))),
     text("protocol", "query protocol that was spoken", |r| Value::Word(r.protocol)),
-    text("target", "range, block, name or list that named the address; absent when it was the address itself", |r| {
-        label(r.target.as_deref())
-    }),
+    text(
+        "target",
+        "what named the address, where it was not the address: a range, a block, a name, another port of it",
+        |r| label(r.target.as_deref()),
+    ),
     text("source", "file or list that named the target; absent for arguments", |r| label(r.source.as_deref())),
     text("status", "how the target ended", |r| Value::Word(r.status.as_str())),
     text("icmp", "ICMP error that came for the target", |r| word(r.icmp)),
@@ -112,7 +114,7 @@ pub static COLUMNS: &[Column] = &[
     text("name", "server name", |r| Value::Text(&r.name)),
     text("map", "map", |r| Value::Text(&r.map)),
     text("game", "game or mod as the server describes it", |r| Value::Text(&r.game)),
-    text("game_key", "key of the game in the games table", |r| word(r.game_key)),
+    text("game_key", "which game it is, in the words of `fragscan games`", |r| word(r.game_key)),
     text("folder", "game directory", |r| Value::Text(&r.folder)),
     integer("app_id", "", "Steam application id", |r| number(r.app_id)),
     new("game_id", Kind::Id, "", "Steam game id, 64 bits", |r| id(r.game_id)),

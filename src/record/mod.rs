@@ -30,7 +30,7 @@ pub struct ServerRecord {
     pub address: SocketAddr,
     /// Name of the protocol that answered, or was asked last.
     pub protocol: &'static str,
-    /// What was written to name the target, where it stands for more than the address.
+    /// What named the target, where that is not the address: a text that stands for more, or another port of it.
     pub target: Option<Arc<str>>,
     /// The file or list that named the target; absent for arguments.
     pub source: Option<Arc<str>>,

@@ -8,6 +8,7 @@ mod decode;
 mod doctor;
 mod exit_codes;
 mod front_door;
+mod games;
 mod input;
 mod names;
 mod order;

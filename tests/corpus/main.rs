@@ -23,6 +23,7 @@ mod dissection;
 mod expected;
 mod fields;
 mod files;
+mod games;
 mod messages;
 mod peers;
 mod program;

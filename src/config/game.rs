@@ -1,0 +1,48 @@
+//! `--game`, and the arguments of `fragscan games`.
+
+use super::output::outputs;
+use crate::cli::GamesArgs;
+use crate::engine::{Leg, Plan};
+use crate::error::Error;
+use crate::games::{self, Game};
+use crate::output::Format;
+use crate::protocol::AnyProtocol;
+
+/// The game that `--game` names.
+pub(super) fn game(key: &str) -> Result<&'static Game, Error> {
+    games::by_key(key).ok_or_else(|| {
+        Error::usage(format!("--game: there is no game {key:?}: {}`fragscan games` lists all", did_you_mean(key)))
+    })
+}
+
+/// How a server of `game`, whose targets name the port for players, is asked: in `protocol`, on one port after the other.
+pub(super) fn plan(game: &Game, protocol: AnyProtocol) -> Plan {
+    let legs = game.ports().into_iter().map(|port| Leg { protocol, port }).collect();
+    Plan { legs, parameters: "".into() }
+}
+
+/// What `fragscan games` does.
+pub struct GamesConfig {
+    /// The games that are listed.
+    pub games: Vec<&'static Game>,
+    /// As what.
+    pub format: Format,
+    /// What to say if there are none.
+    pub why_none: String,
+}
+
+/// Reads the arguments of `fragscan games`.
+pub fn games(args: GamesArgs) -> Result<GamesConfig, Error> {
+    let word = args.word.unwrap_or_default();
+    let output = outputs(&[], args.format.as_deref())?.remove(0);
+    let games = games::all().iter().filter(|game| word.is_empty() || game.matches(&word)).collect();
+    let why_none = format!("no game has {word:?} in its key or name, or as its app id: {}", did_you_mean(&word));
+    Ok(GamesConfig { games, format: output.format, why_none: why_none.trim_end_matches([':', ' ', ';']).into() })
+}
+
+fn did_you_mean(key: &str) -> String {
+    match games::similar(key).as_slice() {
+        [] => String::new(),
+        keys => format!("did you mean {}? ", keys.join(" or ")),
+    }
+}
