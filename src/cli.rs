@@ -123,7 +123,8 @@ pub struct ScanArgs {
     #[arg(long, help_heading = "Targets")]
     pub strict: bool,
 
-    /// Most datagrams a second, as in 2000, 50k or max [default: 2000; max if every target is on loopback]
+    /// Most datagrams a second, as in 2000, 50k or max; auto begins at 2000 and grows while nothing is lost, up to 50k, and
+    /// auto:RATE up to RATE [default: 2000; max if every target is on loopback]
     #[arg(short, long, value_name = "RATE", help_heading = "Pace", alias = "max-rate")]
     pub rate: Option<String>,
 
@@ -149,9 +150,9 @@ pub struct ScanArgs {
     #[arg(long, value_name = "TIME", help_heading = "Pace")]
     pub target_timeout: Option<String>,
 
-    /// Most targets in flight
-    #[arg(long, value_name = "N", default_value_t = 10_000, help_heading = "Pace")]
-    pub window: usize,
+    /// Most targets in flight; auto begins at 1000 and grows while nothing is lost, up to 65536, and auto:N up to N
+    #[arg(long, value_name = "N", default_value = "10000", help_heading = "Pace")]
+    pub window: String,
 
     /// Send from this address of ours; once for IPv4 and once for IPv6
     #[arg(long, value_name = "IP", help_heading = "Network", alias = "bind")]
@@ -309,9 +310,9 @@ pub struct BenchArgs {
     #[arg(long, help_heading = "Pace")]
     pub find_max: bool,
 
-    /// Most queries in flight; an address has one at the most
-    #[arg(long, value_name = "N", default_value_t = 10_000, help_heading = "Pace")]
-    pub window: usize,
+    /// Most queries in flight; an address has one at the most; auto adapts in each round, as in `fragscan scan`
+    #[arg(long, value_name = "N", default_value = "10000", help_heading = "Pace")]
+    pub window: String,
 
     /// Ask for this long before anything is measured
     #[arg(long, value_name = "TIME", default_value = "1s", help_heading = "Rounds")]

@@ -86,6 +86,11 @@ pub fn bench(args: BenchArgs, random: u64) -> Result<BenchConfig, Error> {
     } else if let Some(text) = &args.ramp {
         Pace::Ramp(Ramp::parse(text, of_rate).map_err(|reason| Error::usage(format!("--ramp: {reason}")))?)
     } else {
+        if args.rate.as_deref().is_some_and(|text| text.starts_with("auto")) {
+            return Err(Error::usage(
+                "--rate: a benchmark measures at a rate it is told; --find-max looks for the highest",
+            ));
+        }
         let rate = args.rate.as_deref().map(|text| value::rate("--rate", text)).transpose()?;
         Pace::Fixed(rate.map_or(Some(DEFAULT_RATE), value::Limit::per_second))
     };
@@ -211,6 +216,7 @@ mod tests {
             ("--count 0", "--count"),
             ("--format xml", "--format: \"xml\" is no format: write text, json or csv"),
             ("--rate fast", "--rate: \"fast\" is not a rate"),
+            ("--rate auto", "--find-max looks for the highest"),
             ("--hgrm -", "--hgrm"),
         ] {
             let message = config(&format!("farm:5 {arguments}")).err().expect(arguments).to_string();
