@@ -375,14 +375,26 @@ pub struct BenchArgs {
 
 /// `fragscan farm`.
 #[derive(Debug, ClapArgs)]
+#[command(after_help = FARM_EXAMPLES)]
 pub struct FarmArgs {
-    /// Number of servers; server i is at 127.0.0.2 + i
-    #[arg(long, value_name = "N", default_value_t = 10_000)]
-    pub servers: u32,
+    /// Number of servers; server i is at 127.0.0.2 + i [default: 10000, or with --bind ADDR one, with --bind NETWORK as many
+    /// as it has addresses, up to 10000]
+    #[arg(long, value_name = "N")]
+    pub servers: Option<u32>,
 
-    /// Port of all of them
+    /// Port of all of them; with --bind ADDR that of the first one
     #[arg(long, value_name = "PORT", default_value_t = 27_015)]
     pub port: u16,
+
+    /// Answer on a real interface: at ADDR, with a port for each server, or at every address of a NETWORK such as 10.9.0.0/16
+    /// that is routed to this machine; needs --clients
+    #[arg(long, value_name = "ADDR|NETWORK", help_heading = "Interface", conflicts_with = "replay")]
+    pub bind: Option<String>,
+
+    /// Whom to answer there, as in 192.168.1.0/24,10.0.0.7; all others are dropped and counted. Every server then wants a
+    /// challenge where its protocol has one
+    #[arg(long, value_name = "NETWORKS", value_delimiter = ',', help_heading = "Interface")]
+    pub clients: Vec<String>,
 
     /// Seed of everything random
     #[arg(long, value_name = "N", default_value_t = 1)]
@@ -556,6 +568,15 @@ Examples:
 
 Times are measured to the first datagram of an answer, from the actual send and from the planned one: the time at which an
 even pace would have sent, with queries that never left counted in.";
+
+const FARM_EXAMPLES: &str = "\
+Examples:
+  fragscan farm --servers 1000 --mix full --loss 5% simulated servers on loopback
+  fragscan farm --bind 192.168.1.5 --servers 100 --clients 192.168.1.0/24
+      a hundred on ports 27015-27114, for the other end of a benchmark:
+      fragscan bench 192.168.1.5:27015-27114 --rate 20000
+
+What would be larger than its request leaves, where clients are strangers, only to those who have sent back a challenge.";
 
 const DECODE_EXAMPLES: &str = "\
 Examples:

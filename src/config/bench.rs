@@ -9,6 +9,7 @@ use super::value;
 use crate::bench::{Condition, Pace, Ramp, conditions};
 use crate::cli::{BenchArgs, ScanArgs};
 use crate::error::Error;
+use crate::farm::site::is_own_address;
 use crate::output::is_stdout;
 use crate::target::Target;
 
@@ -154,7 +155,7 @@ impl BenchConfig {
 
 fn is_ours(ip: IpAddr) -> bool {
     match ip {
-        IpAddr::V4(ip) => ip.is_loopback() || ip.is_private() || ip.is_link_local(),
+        IpAddr::V4(ip) => is_own_address(ip),
         IpAddr::V6(ip) => ip.is_loopback() || ip.is_unique_local() || ip.is_unicast_link_local(),
     }
 }

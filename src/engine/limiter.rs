@@ -123,7 +123,7 @@ impl Cells {
         let _ = self.is_ready(now);
         let Self { unit, tolerance, batch, .. } = Self::new(rate, size, now);
         let ahead = self.ahead.max(-tolerance);
-        *self = Self { unit, tolerance, batch, ahead, ..*self };
+        *self = Self { unit, ahead, tolerance, batch, ..*self };
     }
 
     fn is_ready(&mut self, now: Instant) -> bool {

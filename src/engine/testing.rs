@@ -256,7 +256,7 @@ impl Simulation {
             match event {
                 Event::ToServer(to, data) => self.serve(at, to, client, &data),
                 Event::ToClient(..) if self.buffer.as_mut().is_some_and(|buffer| !buffer.takes(at)) => {
-                    self.dropped += 1
+                    self.dropped += 1;
                 }
                 Event::ToClient(from, data) => {
                     let _ = self.engine.handle_datagram(self.now, at, from, &data);
@@ -274,7 +274,7 @@ impl Simulation {
             return;
         }
         let mut replies = Replies::default();
-        self.farm.answer(ip, client, data, &mut replies);
+        self.farm.answer(index, client, data, &mut replies);
         for reply in replies.iter() {
             for delay in self.back.fate().into_iter().flatten() {
                 self.push(at + delay, Event::ToClient(to, reply.to_vec()));

@@ -8,6 +8,7 @@ mod bench;
 mod decode;
 mod doctor;
 mod exit_codes;
+mod farm;
 mod front_door;
 mod input;
 mod names;
