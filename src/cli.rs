@@ -36,7 +36,7 @@ pub enum Command {
     Decode(DecodeArgs),
     /// Ask the same servers over and over, and measure rates, losses and round-trip times
     Bench(BenchArgs),
-    /// Run simulated servers on loopback, until Ctrl-C
+    /// Run simulated servers, on loopback or for listed clients on an interface, until Ctrl-C
     Farm(FarmArgs),
     /// Say what of this machine will lose datagrams, and the commands that mend it
     Doctor(DoctorArgs),

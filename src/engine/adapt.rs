@@ -46,7 +46,7 @@ pub struct Course {
     pub increases: u64,
     /// How often it was halved.
     pub decreases: u64,
-    /// The first [`MOST_CHANGES`] changes; increases in a row are one.
+    /// The first 500 changes; increases in a row are one.
     pub changes: Vec<Change>,
 }
 
