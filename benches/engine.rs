@@ -16,7 +16,7 @@ use criterion::{BatchSize, Criterion, Throughput};
 
 use fragscan::engine::deadlines::Deadlines;
 use fragscan::engine::limiter::Limiter;
-use fragscan::engine::{Engine, Plan, Rate, Settings};
+use fragscan::engine::{Auto, Engine, Plan, Rate, Settings};
 use fragscan::protocol;
 use fragscan::record::{Query, QuerySet};
 use fragscan::rng::AddressHasher;
@@ -63,6 +63,7 @@ impl Exchange {
             budget: Duration::from_secs(10),
             window: WINDOW,
             rate: Rate::default(),
+            auto: Auto::default(),
             host_gap: Duration::ZERO,
             queries: QuerySet::of(Query::Info),
             keep_datagrams: false,

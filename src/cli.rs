@@ -36,7 +36,7 @@ pub enum Command {
     Decode(DecodeArgs),
     /// Ask the same servers over and over, and measure rates, losses and round-trip times
     Bench(BenchArgs),
-    /// Run simulated servers on loopback, until Ctrl-C
+    /// Run simulated servers, on loopback or for listed clients on an interface, until Ctrl-C
     Farm(FarmArgs),
     /// Say what of this machine will lose datagrams, and the commands that mend it
     Doctor(DoctorArgs),
@@ -130,7 +130,8 @@ pub struct ScanArgs {
     #[arg(long, help_heading = "Targets")]
     pub strict: bool,
 
-    /// Most datagrams a second, as in 2000, 50k or max [default: 2000; max if every target is on loopback]
+    /// Most datagrams a second, as in 2000, 50k or max; auto begins at 2000 and grows while nothing is lost, up to 50k, and
+    /// auto:RATE up to RATE [default: 2000; max if every target is on loopback]
     #[arg(short, long, value_name = "RATE", help_heading = "Pace", alias = "max-rate")]
     pub rate: Option<String>,
 
@@ -156,9 +157,9 @@ pub struct ScanArgs {
     #[arg(long, value_name = "TIME", help_heading = "Pace")]
     pub target_timeout: Option<String>,
 
-    /// Most targets in flight
-    #[arg(long, value_name = "N", default_value_t = 10_000, help_heading = "Pace")]
-    pub window: usize,
+    /// Most targets in flight; auto begins at 1000 and grows while nothing is lost, up to 65536, and auto:N up to N
+    #[arg(long, value_name = "N", default_value = "10000", help_heading = "Pace")]
+    pub window: String,
 
     /// Send from this address of ours; once for IPv4 and once for IPv6
     #[arg(long, value_name = "IP", help_heading = "Network", alias = "bind")]
@@ -321,9 +322,9 @@ pub struct BenchArgs {
     #[arg(long, help_heading = "Pace")]
     pub find_max: bool,
 
-    /// Most queries in flight; an address has one at the most
-    #[arg(long, value_name = "N", default_value_t = 10_000, help_heading = "Pace")]
-    pub window: usize,
+    /// Most queries in flight; an address has one at the most; auto adapts in each round, as in `fragscan scan`
+    #[arg(long, value_name = "N", default_value = "10000", help_heading = "Pace")]
+    pub window: String,
 
     /// Ask for this long before anything is measured
     #[arg(long, value_name = "TIME", default_value = "1s", help_heading = "Rounds")]
@@ -391,14 +392,26 @@ pub struct BenchArgs {
 
 /// `fragscan farm`.
 #[derive(Debug, ClapArgs)]
+#[command(after_help = FARM_EXAMPLES)]
 pub struct FarmArgs {
-    /// Number of servers; server i is at 127.0.0.2 + i
-    #[arg(long, value_name = "N", default_value_t = 10_000)]
-    pub servers: u32,
+    /// Number of servers; server i is at 127.0.0.2 + i [default: 10000, or with --bind ADDR one, with --bind NETWORK as many
+    /// as it has addresses, up to 10000]
+    #[arg(long, value_name = "N")]
+    pub servers: Option<u32>,
 
-    /// Port of all of them
+    /// Port of all of them; with --bind ADDR that of the first one
     #[arg(long, value_name = "PORT", default_value_t = 27_015)]
     pub port: u16,
+
+    /// Answer on a real interface: at ADDR, with a port for each server, or at every address of a NETWORK such as 10.9.0.0/16
+    /// that is routed to this machine; needs --clients
+    #[arg(long, value_name = "ADDR|NETWORK", help_heading = "Interface", conflicts_with = "replay")]
+    pub bind: Option<String>,
+
+    /// Whom to answer there, as in 192.168.1.0/24,10.0.0.7; all others are dropped and counted. Every server then wants a
+    /// challenge where its protocol has one
+    #[arg(long, value_name = "NETWORKS", value_delimiter = ',', help_heading = "Interface")]
+    pub clients: Vec<String>,
 
     /// Seed of everything random
     #[arg(long, value_name = "N", default_value_t = 1)]
@@ -586,6 +599,15 @@ Examples:
 
 Times are measured to the first datagram of an answer, from the actual send and from the planned one: the time at which an
 even pace would have sent, with queries that never left counted in.";
+
+const FARM_EXAMPLES: &str = "\
+Examples:
+  fragscan farm --servers 1000 --mix full --loss 5% simulated servers on loopback
+  fragscan farm --bind 192.168.1.5 --servers 100 --clients 192.168.1.0/24
+      a hundred on ports 27015-27114, for the other end of a benchmark:
+      fragscan bench 192.168.1.5:27015-27114 --rate 20000
+
+What would be larger than its request leaves, where clients are strangers, only to those who have sent back a challenge.";
 
 const DECODE_EXAMPLES: &str = "\
 Examples:

@@ -68,6 +68,8 @@ pub struct Datagrams {
     pub send_errors: u64,
     /// Times that the system had no room for a datagram; it was sent later, and is not among `sent` for that.
     pub congested: u64,
+    /// Times that a send buffer was full; what waited was sent a moment later.
+    pub blocked: u64,
     /// Received; the next five add up to it.
     pub received: u64,
     /// Used by a query in flight.

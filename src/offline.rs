@@ -14,7 +14,7 @@ use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use crate::capture::{Datagram, Direction};
-use crate::engine::{Batch, Engine, Plan, Rate, Settings};
+use crate::engine::{Auto, Batch, Engine, Plan, Rate, Settings};
 use crate::output::{Assembler, Epoch};
 use crate::protocol::{self, AnyProtocol, AnySession, Ask, Found, Manner, Persona, Replies, Step};
 use crate::record::{Query, QuerySet, QueryStatus, ServerRecord, Status};
@@ -291,6 +291,7 @@ fn settings(queries: QuerySet) -> Settings {
         budget: Duration::from_mins(1),
         window: 1024,
         rate: Rate::default(),
+        auto: Auto::default(),
         host_gap: Duration::ZERO,
         queries,
         keep_datagrams: false,

@@ -28,6 +28,8 @@ pub struct About {
     pub retries: u32,
     /// Most queries in flight.
     pub window: usize,
+    /// Whether the window found its own size below that, anew in each round.
+    pub adaptive_window: bool,
     /// Which calls send and receive.
     pub io: &'static str,
 }
@@ -109,6 +111,9 @@ fn round_json(round: &Round) -> Value {
     for metric in METRICS {
         object.insert(metric.name.into(), (metric.of)(round).map_or(Value::Null, tidy));
     }
+    if let Some(window) = round.window {
+        object.insert("window_at_end".into(), json!(window));
+    }
     object.insert("statuses".into(), json!(round.statuses));
     object.insert("histogram_us".into(), json!({"actual": packed(&round.actual), "planned": packed(&round.planned)}));
     Value::Object(object)
@@ -157,10 +162,11 @@ fn tidy(value: f64) -> Value {
 /// Tables for people.
 #[must_use]
 pub fn text(report: &Report) -> String {
-    let About { targets, queries, timeout_ms, retries, window, .. } = &report.about;
+    let About { targets, queries, timeout_ms, retries, window, adaptive_window, .. } = &report.about;
     let mut text = format!(
-        "{targets} {}, {queries}; timeout {timeout_ms} ms, {retries} retries, window {window}\n\n",
-        if *targets == 1 { "target" } else { "targets" }
+        "{targets} {}, {queries}; timeout {timeout_ms} ms, {retries} retries, window {}{window}\n\n",
+        if *targets == 1 { "target" } else { "targets" },
+        if *adaptive_window { "auto up to " } else { "" }
     );
     text.push_str(&rounds_table(&report.rounds));
     let summarised = report.summarised();

@@ -25,6 +25,8 @@ pub struct Cost {
 pub struct Round {
     /// Datagrams a second that were asked for; `None` is as many as possible.
     pub rate: Option<f64>,
+    /// The window at the end, if it found its own size.
+    pub window: Option<usize>,
     /// From the first query to the end of sending, or to the last answer if that is later.
     pub seconds: f64,
     /// Queries that were sent.
@@ -75,6 +77,7 @@ impl Round {
         let last = collected.last.into_iter().chain(ended).max().unwrap_or(first);
         Self {
             rate,
+            window: snapshot.window,
             seconds: last.saturating_duration_since(first).as_secs_f64(),
             queries,
             answered,

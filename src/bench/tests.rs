@@ -29,7 +29,16 @@ pub(super) fn round(queries: u64, answered: u64) -> Round {
 
 fn snapshot(datagrams: Datagrams) -> Snapshot {
     let targets = Targets::default();
-    Snapshot { targets, datagrams, answered: 0, in_flight: 0, not_started: 0, exhausted: true }
+    Snapshot {
+        targets,
+        datagrams,
+        answered: 0,
+        in_flight: 0,
+        not_started: 0,
+        exhausted: true,
+        window: None,
+        rate: None,
+    }
 }
 
 fn collect(rate: f64, scan: &Simulation) -> Collected {
@@ -126,6 +135,7 @@ fn report(pace: Pace, rounds: Vec<Round>, found: Option<Found>) -> Report {
         timeout_ms: 1_000,
         retries: 0,
         window: 10,
+        adaptive_window: false,
         io: "mmsg",
     };
     Report { about, pace, rounds, found }

@@ -139,6 +139,7 @@ impl Bench {
             timeout_ms: self.settings.timeout.as_millis() as u64,
             retries: self.settings.retries,
             window: self.settings.window,
+            adaptive_window: self.settings.auto.window,
             io: self.io.as_str(),
         }
     }

@@ -25,21 +25,29 @@ pub(super) fn run(args: FarmArgs) -> Result<ExitCode, Error> {
     let signals = Signals::new(stopping).map_err(|source| net::Error::on("waiting for", "signals", source))?;
     match &config.replay {
         Some(folder) => replay(folder, &config, signals)?,
-        None => simulate(&config, signals)?,
+        None => simulate(config, signals)?,
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn simulate(config: &FarmConfig, signals: Signals) -> Result<(), Error> {
-    let serving = serve::start(config.settings, Some(config.port))?;
+fn simulate(config: FarmConfig, signals: Signals) -> Result<(), Error> {
+    let serving = match config.site {
+        Some(site) => serve::start_at(config.settings, site, config.port)?,
+        None => serve::start(config.settings, Some(config.port))?,
+    };
     let farm = serving.servers();
     let addresses = (0..farm.len()).map(|index| farm.address(index));
-    if let Some(path) = &config.list {
+    if let Some(path) = config.list.as_deref() {
         write_list(path, addresses.map(|address| address.to_string()))?;
     }
     let (first, last) = (farm.address(0), farm.address(farm.len() - 1));
     let count = farm.len();
-    say(&format_args!("{count} simulated servers at {}-{} on port {}; {STOP}", first.ip(), last.ip(), farm.port()));
+    if first.ip() == last.ip() && count > 1 {
+        let last = farm.port() + (count - 1) as u16;
+        say(&format_args!("{count} simulated servers at {} on ports {}-{last}; {STOP}", first.ip(), farm.port()));
+    } else {
+        say(&format_args!("{count} simulated servers at {}-{} on port {}; {STOP}", first.ip(), last.ip(), farm.port()));
+    }
     wait(serving, signals);
     Ok(())
 }
@@ -100,6 +108,12 @@ fn wait<S: Servers>(serving: serve::Serving<S>, mut signals: Signals) {
         "answered {} requests with {} datagrams; {} replies refused by the system, {} requests dropped by the kernel",
         served.requests, served.replies, served.send_errors, served.dropped_by_kernel
     ));
+    if served.strangers + served.unproven > 0 {
+        say(&format_args!(
+            "not answered: {} datagrams of others than the clients, {} requests of clients who had not proved their address",
+            served.strangers, served.unproven
+        ));
+    }
 }
 
 fn write_list(path: &Path, lines: impl Iterator<Item = String>) -> Result<(), OutputError> {

@@ -139,8 +139,10 @@ fn total(snapshot: &Snapshot) -> u64 {
 fn describe(snapshot: &Snapshot, rate: f64, elapsed: Duration) -> String {
     let (finished, total) = (snapshot.targets.finished, total(snapshot));
     let dropped = snapshot.datagrams.dropped_by_kernel + snapshot.datagrams.send_errors;
+    let limit = snapshot.rate.map(|rate| format!(" of {rate:.0}")).unwrap_or_default();
+    let window = snapshot.window.map(|window| format!(" of {window}")).unwrap_or_default();
     let done = format!(
-        "{finished} of {total} done, {} answered, {rate:.0} datagrams/s, {} in flight, {dropped} lost here",
+        "{finished} of {total} done, {} answered, {rate:.0}{limit} datagrams/s, {}{window} in flight, {dropped} lost here",
         snapshot.answered, snapshot.in_flight
     );
     if finished == 0 || finished >= total {
@@ -170,6 +172,8 @@ mod tests {
             in_flight: 20,
             not_started: 40,
             exhausted: false,
+            window: None,
+            rate: None,
         }
     }
 
@@ -177,6 +181,9 @@ mod tests {
     fn the_time_left_follows_from_the_share_done_and_is_never_negative() {
         let text = describe(&snapshot(40), 12.3, Duration::from_secs(80));
         assert_eq!(text, "40 of 100 done, 30 answered, 12 datagrams/s, 20 in flight, 2 lost here, 2:00 left");
+        let adapting = Snapshot { window: Some(64), rate: Some(99.7), ..snapshot(40) };
+        let text = describe(&adapting, 12.3, Duration::from_secs(80));
+        assert!(text.contains(" 12 of 100 datagrams/s, 20 of 64 in flight, "), "{text}");
         assert!(!describe(&snapshot(0), 0.0, Duration::ZERO).contains("left"));
         assert!(!describe(&snapshot(100), 0.0, Duration::from_secs(9)).contains("left"));
     }

@@ -126,6 +126,7 @@ impl About {
             order: self.order,
             inputs: self.digests,
             settings,
+            adapted: outcome.adapted,
             sockets: outcome.granted,
             outputs: report.sinks.iter().map(digest).collect(),
             raw: report.raw.as_ref().map(raw_digest),

@@ -4,6 +4,7 @@ use std::fmt;
 
 use serde::Serialize;
 
+use crate::engine::{Adapted, Course};
 use crate::ledger::{Datagrams, Input};
 use crate::output::metadata::Metadata;
 
@@ -25,6 +26,9 @@ impl<I: Serialize, S: Serialize> fmt::Display for Summary<'_, I, S> {
         let quantiles = (rtt_ms.quantile_ms(0.5), rtt_ms.quantile_ms(0.9), rtt_ms.quantile_ms(0.99));
         if let (Some(p50), Some(p90), Some(p99)) = quantiles {
             write!(f, "\nround-trip time: median {p50:.1} ms, 90 % within {p90:.1} ms, 99 % within {p99:.1} ms")?;
+        }
+        if let Some(adapted) = &self.0.adapted {
+            adaptation(f, adapted)?;
         }
         if ledger.input.excluded_private > 0 {
             write!(f, "\nprivate addresses from files are asked with --include-private")?;
@@ -63,6 +67,19 @@ fn datagrams(f: &mut fmt::Formatter<'_>, d: &Datagrams) -> fmt::Result {
     write!(f, "\nreceived: {} = {matched} matched + {late} late + ", count(*received, "datagram"))?;
     write!(f, "{duplicate} duplicate + {unsolicited} unsolicited + {undecodable} undecodable; ")?;
     write!(f, "{dropped_by_kernel} dropped by the kernel, {}", count(d.icmp_matched + d.icmp_stray, "ICMP error"))
+}
+
+fn adaptation(f: &mut fmt::Formatter<'_>, adapted: &Adapted) -> fmt::Result {
+    let limits = [("window", &adapted.window, ""), ("rate", &adapted.rate, "/s")];
+    for (name, course, unit) in limits {
+        let Some(Course { start, end, least, greatest, increases, decreases, .. }) = course else { continue };
+        write!(
+            f,
+            "\n{name}: {start}{unit} at the beginning, {end}{unit} at the end, between {least} and {greatest}; "
+        )?;
+        write!(f, "grown {}, halved {}", count(*increases, "time"), count(*decreases, "time"))?;
+    }
+    Ok(())
 }
 
 /// A number of things.

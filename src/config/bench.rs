@@ -9,6 +9,7 @@ use super::value;
 use crate::bench::{Condition, Pace, Ramp, conditions};
 use crate::cli::{BenchArgs, ScanArgs};
 use crate::error::Error;
+use crate::farm::site::is_own_address;
 use crate::output::is_stdout;
 use crate::target::Target;
 
@@ -86,6 +87,11 @@ pub fn bench(args: BenchArgs, random: u64) -> Result<BenchConfig, Error> {
     } else if let Some(text) = &args.ramp {
         Pace::Ramp(Ramp::parse(text, of_rate).map_err(|reason| Error::usage(format!("--ramp: {reason}")))?)
     } else {
+        if args.rate.as_deref().is_some_and(|text| text.starts_with("auto")) {
+            return Err(Error::usage(
+                "--rate: a benchmark measures at a rate it is told; --find-max looks for the highest",
+            ));
+        }
         let rate = args.rate.as_deref().map(|text| value::rate("--rate", text)).transpose()?;
         Pace::Fixed(rate.map_or(Some(DEFAULT_RATE), value::Limit::per_second))
     };
@@ -150,7 +156,7 @@ impl BenchConfig {
 
 fn is_ours(ip: IpAddr) -> bool {
     match ip {
-        IpAddr::V4(ip) => ip.is_loopback() || ip.is_private() || ip.is_link_local(),
+        IpAddr::V4(ip) => is_own_address(ip),
         IpAddr::V6(ip) => ip.is_loopback() || ip.is_unique_local() || ip.is_unicast_link_local(),
     }
 }
@@ -212,6 +218,7 @@ mod tests {
             ("--count 0", "--count"),
             ("--format xml", "--format: \"xml\" is no format: write text, json or csv"),
             ("--rate fast", "--rate: \"fast\" is not a rate"),
+            ("--rate auto", "--find-max looks for the highest"),
             ("--hgrm -", "--hgrm"),
         ] {
             let message = config(&format!("farm:5 {arguments}")).err().expect(arguments).to_string();

@@ -1,19 +1,26 @@
 //! Settings of simulated servers, from flags or from the parameters of `farm:N?…`.
 
+use std::net::Ipv4Addr;
 use std::path::PathBuf;
+
+use ipnet::Ipv4Net;
 
 use super::value;
 use crate::cli::FarmArgs;
 use crate::error::Error;
-use crate::farm::{FarmSettings, Mix};
+use crate::farm::site::{Clients, Place, Site};
+use crate::farm::{FarmSettings, Mix, Share};
+use crate::net::socket;
 
 /// What `fragscan farm` does.
 #[derive(Debug)]
 pub struct FarmConfig {
     /// The servers.
     pub settings: FarmSettings,
-    /// Their port.
+    /// Their port, or that of the first one.
     pub port: u16,
+    /// Where they are and whom they answer, if not on loopback.
+    pub site: Option<Site>,
     /// Where their addresses are written.
     pub list: Option<PathBuf>,
     /// Folder of recorded servers that answer in place of simulated ones.
@@ -23,7 +30,8 @@ pub struct FarmConfig {
 /// Reads the arguments of `fragscan farm`.
 pub fn farm(args: FarmArgs) -> Result<FarmConfig, Error> {
     let mut settings = mix("--mix", args.mix.as_deref())?;
-    (settings.servers, settings.seed) = (args.servers, args.seed);
+    settings.seed = args.seed;
+    settings.servers = args.servers.unwrap_or(settings.servers);
     for (key, text) in args.shares() {
         set(&mut settings, key, &format!("--{key}"), text)?;
     }
@@ -31,11 +39,74 @@ pub fn farm(args: FarmArgs) -> Result<FarmConfig, Error> {
     if let (Some(_), Some((share, _))) = (&args.replay, args.shares().find(|(name, _)| !LINK.contains(name))) {
         return Err(Error::usage(format!("--{share}: recorded servers are what they were recorded as")));
     }
-    let settings = settings.validate().map_err(|reason| Error::usage(reason.to_string()))?;
     if args.port == 0 {
         return Err(Error::usage("--port: port 0 cannot be asked: ports are 1 to 65535"));
     }
-    Ok(FarmConfig { settings, port: args.port, list: args.list, replay: args.replay })
+    let site = site(&args, &mut settings)?;
+    let settings = settings.validate().map_err(|reason| Error::usage(reason.to_string()))?;
+    Ok(FarmConfig { settings, port: args.port, site, list: args.list, replay: args.replay })
+}
+
+/// Where the servers are, if not on loopback, with as many of them as there is room for, all of which want a challenge.
+fn site(args: &FarmArgs, settings: &mut FarmSettings) -> Result<Option<Site>, Error> {
+    let Some(bind) = &args.bind else {
+        return match args.clients[..] {
+            [] => Ok(None),
+            _ => Err(Error::usage("--clients: only this machine can ask a farm without --bind")),
+        };
+    };
+    if args.clients.is_empty() {
+        return Err(Error::usage(
+            "--bind: say whom to answer, as in --clients 192.168.1.0/24: a farm that anybody can ask is a weapon",
+        ));
+    }
+    let clients = args.clients.iter().map(|text| match network(text) {
+        Some((network, _)) => Ok(network),
+        None => Err(Error::usage(format!("--clients: {text:?} is no network: write it as 192.168.1.0/24"))),
+    });
+    let clients = Clients::new(clients.collect::<Result<_, _>>()?)
+        .map_err(|reason| Error::usage(format!("--clients: {reason}")))?;
+    let (place, usual, room) = match network(bind) {
+        Some((network, true)) => {
+            let room = network.hosts().count() as u32;
+            (Place::Addresses(network.hosts().next().unwrap_or(network.addr())), room.min(settings.servers), room)
+        }
+        Some((network, false)) => (Place::Ports(network.addr()), 1, (1 << 16) - u32::from(args.port)),
+        None => {
+            return Err(Error::usage(format!(
+                "--bind: {bind:?} is no address: write it as 192.168.1.5 or 10.9.0.0/16"
+            )));
+        }
+    };
+    let first = place.first();
+    if first.is_unspecified() || first.is_multicast() || first.is_broadcast() {
+        return Err(Error::usage(format!("--bind: {first} is no address of one machine")));
+    }
+    if let Err(reason) = socket::claim(first.into()) {
+        let message =
+            format!("--bind: {first} is no address of this machine: {reason}; `ip route add local {bind} dev lo`");
+        return Err(Error::usage(format!("{message} makes all of a network its own")));
+    }
+    settings.servers = args.servers.unwrap_or(usual);
+    if settings.servers > room {
+        return Err(Error::usage(format!("--servers: there is room for {room} at {bind} from port {} on", args.port)));
+    }
+    if args.challenge.is_some() && settings.challenge < Share::percent(100.0) {
+        return Err(Error::usage("--challenge: with --bind every server wants one"));
+    }
+    settings.challenge = Share::percent(100.0);
+    if settings.link.duplicate > Share::default() {
+        return Err(Error::usage("--duplicate: with --bind nothing is sent twice"));
+    }
+    Ok(Some(Site { place, clients }))
+}
+
+/// Reads an address or a network, and says whether it is a network.
+fn network(text: &str) -> Option<(Ipv4Net, bool)> {
+    match text.parse::<Ipv4Addr>() {
+        Ok(ip) => Some((ip.into(), false)),
+        Err(_) => text.parse::<Ipv4Net>().ok().map(|network| (network.trunc(), true)),
+    }
 }
 
 /// Reads the target `farm:N?key=value&…`.
@@ -92,6 +163,57 @@ mod tests {
         let full = farm_target(500, "legacy=0%&mix=full").unwrap();
         assert_eq!(full, FarmSettings { servers: 500, legacy: Share::default(), ..FarmSettings::of_every_kind() });
         assert_eq!(farm_target(500, "").unwrap(), FarmSettings { servers: 500, ..FarmSettings::default() });
+    }
+
+    fn typed(arguments: &str) -> Result<FarmConfig, Error> {
+        use clap::Parser;
+        let words = ["fragscan", "farm"].into_iter().chain(arguments.split_whitespace());
+        let crate::cli::Command::Farm(args) = crate::cli::Args::try_parse_from(words).unwrap().command else {
+            panic!("farm was typed")
+        };
+        farm(args)
+    }
+
+    #[test]
+    fn servers_that_others_can_ask_want_a_challenge_and_are_as_many_as_there_is_room_for() {
+        for (arguments, place, servers) in [
+            ("--bind 127.0.0.1", Place::Ports(Ipv4Addr::LOCALHOST), 1),
+            ("--bind 127.0.0.1 --servers 100", Place::Ports(Ipv4Addr::LOCALHOST), 100),
+            ("--bind 127.0.0.9 --port 65000 --servers 536", Place::Ports(Ipv4Addr::new(127, 0, 0, 9)), 536),
+            ("--bind 127.9.0.7/24", Place::Addresses(Ipv4Addr::new(127, 9, 0, 1)), 254),
+            ("--bind 127.9.0.0/16", Place::Addresses(Ipv4Addr::new(127, 9, 0, 1)), 10_000),
+            ("--bind 127.9.0.7/32", Place::Addresses(Ipv4Addr::new(127, 9, 0, 7)), 1),
+            ("--bind 127.0.0.1 --challenge 100%", Place::Ports(Ipv4Addr::LOCALHOST), 1),
+        ] {
+            let config = typed(&format!("{arguments} --clients 127.0.0.0/8,10.0.0.7")).expect(arguments);
+            assert_eq!((config.site.unwrap().place, config.settings.servers), (place, servers), "{arguments}");
+            assert_eq!(config.settings.challenge, Share::percent(100.0));
+        }
+        let config = typed("").unwrap();
+        assert_eq!((config.site, config.settings), (None, FarmSettings::default()));
+    }
+
+    #[test]
+    fn what_would_let_strangers_in_is_refused() {
+        for (arguments, explanation) in [
+            ("--bind 127.0.0.1", "--bind: say whom to answer, as in --clients 192.168.1.0/24"),
+            ("--clients 10.0.0.0/8", "--clients: only this machine can ask a farm without --bind"),
+            ("--bind 127.0.0.1 --clients 0.0.0.0/0", "0.0.0.0/0 are more strangers than you can answer for"),
+            ("--bind 127.0.0.1 --clients 10.0.0.0/8,8.8.0.0/16", "8.8.0.0/16 are more strangers"),
+            ("--bind 127.0.0.1 --clients all", "\"all\" is no network: write it as 192.168.1.0/24"),
+            ("--bind eth0 --clients 10.0.0.0/8", "\"eth0\" is no address"),
+            ("--bind ::1 --clients 10.0.0.0/8", "\"::1\" is no address"),
+            ("--bind 0.0.0.0 --clients 10.0.0.0/8", "0.0.0.0 is no address of one machine"),
+            ("--bind 192.0.2.1 --clients 10.0.0.0/8", "192.0.2.1 is no address of this machine"),
+            ("--bind 192.0.2.0/24 --clients 10.0.0.0/8", "`ip route add local 192.0.2.0/24 dev lo`"),
+            ("--bind 127.0.0.1 --clients 127.0.0.1 --challenge 99%", "--challenge: with --bind every server wants one"),
+            ("--bind 127.0.0.1 --clients 127.0.0.1 --duplicate 1%", "--duplicate: with --bind nothing is sent twice"),
+            ("--bind 127.0.0.1 --clients 127.0.0.1 --port 65000 --servers 537", "there is room for 536"),
+            ("--bind 127.9.0.0/24 --clients 127.0.0.1 --servers 255", "there is room for 254"),
+        ] {
+            let message = typed(arguments).expect_err(arguments).to_string();
+            assert!(message.contains(explanation), "{arguments}: {message}");
+        }
     }
 
     #[test]

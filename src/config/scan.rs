@@ -12,7 +12,7 @@ use super::input::{InputDigest, Inputs, Reading, more_lines, unknown_protocol};
 use super::output::{Output, outputs, refuse_collisions};
 use super::value::{self, Limit};
 use crate::cli::ScanArgs;
-use crate::engine::{Plan, Rate, Settings};
+use crate::engine::{Auto, LEAST_RATE, Plan, Rate, Settings};
 use crate::error::Error;
 use crate::farm::{Farm, FarmSettings};
 use crate::net::batch;
@@ -119,6 +119,7 @@ pub struct Prepared {
 /// Limits as they were typed: what is absent depends on the targets.
 struct Limits {
     rate: Option<Limit>,
+    auto: Auto,
     bandwidth: Option<Limit>,
     host_rate: Option<Limit>,
     timeout: Duration,
@@ -257,6 +258,7 @@ impl Limits {
             budget: DEFAULT_BUDGET,
             window: self.window,
             rate: Rate { packets, bits: self.bandwidth.and_then(Limit::per_second) },
+            auto: self.auto,
             host_gap: host_rate.map_or(Duration::ZERO, |rate| Duration::from_secs(1).div_f64(rate)),
             queries: self.queries,
             keep_datagrams: self.keep_datagrams,
@@ -272,14 +274,17 @@ impl Limits {
 
 fn limits(args: &ScanArgs) -> Result<Limits, Error> {
     let rate = |flag, text: Option<&str>| text.map(|text| value::rate(flag, text)).transpose();
+    let pace = args.rate.as_deref().map(adaptive_rate).transpose()?;
+    let (window, auto_window) = adaptive_window(&args.window)?;
     let limits = Limits {
-        rate: rate("--rate", args.rate.as_deref())?,
+        rate: pace.map(|(rate, _)| rate),
+        auto: Auto { window: auto_window, rate: pace.is_some_and(|(_, auto)| auto) },
         bandwidth: rate("--bandwidth", args.bandwidth.as_deref())?,
         host_rate: rate("--host-rate", args.host_rate.as_deref())?,
         timeout: value::time("--timeout", &args.timeout)?,
         budget: args.target_timeout.as_deref().map(|text| value::time("--target-timeout", text)).transpose()?,
         retries: args.retries,
-        window: window(args.window)?,
+        window,
         queries: value::parse("--queries", &args.queries)?,
         keep_datagrams: args.raw.is_some(),
     };
@@ -290,6 +295,24 @@ fn limits(args: &ScanArgs) -> Result<Limits, Error> {
         return Err(Error::usage(format!("--retries: {} is not in 0 to {MOST_RETRIES}", limits.retries)));
     }
     Ok(limits)
+}
+
+/// Reads a rate, or how far one may grow that finds its own size.
+fn adaptive_rate(text: &str) -> Result<(Limit, bool), Error> {
+    let (rate, auto) = value::adaptive(text, Limit::PerSecond(MOST_AUTO_RATE), |text| value::rate("--rate", text))?;
+    if auto && rate.per_second().is_some_and(|rate| rate < LEAST_RATE) {
+        return Err(Error::usage(format!("--rate: {text:?}: a rate that adapts never falls below {LEAST_RATE}")));
+    }
+    Ok((rate, auto))
+}
+
+/// Reads the number of targets in flight, or how far one may grow that finds its own size.
+fn adaptive_window(text: &str) -> Result<(usize, bool), Error> {
+    let fixed = |number: &str| match number.parse() {
+        Ok(number) => window(number),
+        Err(_) => Err(Error::usage(format!("--window: {text:?} is not a number of targets: write 10000 or auto"))),
+    };
+    value::adaptive(text, MOST_AUTO_WINDOW, fixed)
 }
 
 /// Checks the number of targets in flight.
@@ -428,3 +451,7 @@ pub(super) const DEFAULT_RATE: f64 = 2_000.0;
 const DEFAULT_HOST_RATE: f64 = 3.0;
 const MOST_RETRIES: u32 = 100;
 const MOST_IN_FLIGHT: usize = 4_000_000;
+/// How far limits grow that find their own size, unless told otherwise: 21 Mbit/s of short requests, and flights in some
+/// 30 MB.
+const MOST_AUTO_RATE: f64 = 50_000.0;
+const MOST_AUTO_WINDOW: usize = 65_536;

@@ -62,6 +62,16 @@ pub(super) fn size(flag: &str, text: &str) -> Result<usize, Error> {
 /// Largest size that can be asked for.
 const MOST_BYTES: usize = 1 << 30;
 
+/// Reads a limit that may find its own size: what `fixed` reads, `auto` up to `most`, or `auto:` and another bound; and says
+/// whether it does.
+pub(super) fn adaptive<T>(text: &str, most: T, fixed: impl Fn(&str) -> Result<T, Error>) -> Result<(T, bool), Error> {
+    match text.strip_prefix("auto") {
+        Some("") => Ok((most, true)),
+        Some(bound) if bound.starts_with(':') => Ok((fixed(&bound[1..])?, true)),
+        _ => Ok((fixed(text)?, false)),
+    }
+}
+
 /// Reads a rate such as `2000`, `50k`, `1.5M` or `max`.
 pub(super) fn rate(flag: &str, text: &str) -> Result<Limit, Error> {
     if text.eq_ignore_ascii_case("max") {

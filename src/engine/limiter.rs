@@ -49,6 +49,15 @@ impl Limiter {
         }
     }
 
+    /// Lets `rate` datagrams leave in a second from `now` on. What may be made up is so in time, and not in datagrams, so that
+    /// the bound holds over the change too, with the higher of the two rates.
+    pub fn set_packets(&mut self, rate: f64, now: Instant) {
+        match &mut self.packets {
+            Some(packets) => packets.set(rate, 1, now),
+            none => *none = Some(Cells::new(rate, 1, now)),
+        }
+    }
+
     /// When the datagram that may leave at `now` would have left if the caller were always on time; within the tolerance
     /// of `now`, whatever a stall lost, and `now` itself without a limit. Ask before it is charged.
     #[must_use]
@@ -108,6 +117,13 @@ impl Cells {
         // Whoever need not spin sleeps by milliseconds, and may come one too late for the batch.
         let slack = if tolerance < TIGHT { 0 } else { TIGHT / 2 };
         Self { unit, ahead: 0, tolerance, batch: batch.min(tolerance - slack), forgotten: 0, last: now }
+    }
+
+    fn set(&mut self, rate: f64, size: u64, now: Instant) {
+        let _ = self.is_ready(now);
+        let Self { unit, tolerance, batch, .. } = Self::new(rate, size, now);
+        let ahead = self.ahead.max(-tolerance);
+        *self = Self { unit, ahead, tolerance, batch, ..*self };
     }
 
     fn is_ready(&mut self, now: Instant) -> bool {
@@ -197,6 +213,45 @@ mod tests {
             let left = run(rate, gaps);
             let allowed = f64::from(rate) * 0.1 * 1.05 + 1.0;
             prop_assert!(busiest(&left, Duration::from_millis(100)) as f64 <= allowed + 1e-6);
+        }
+
+        #[test]
+        fn no_window_holds_more_than_the_highest_rate_in_it_allows_while_the_rate_changes(
+            steps in prop::collection::vec((1_u64..20_000, 10_u32..100_000, 0_u8..4), 1..200)
+        ) {
+            let begin = start();
+            let mut now = begin;
+            let mut limiter = Limiter::new(Rate { packets: Some(1_000.0), bits: None }, now);
+            let mut rates = vec![(Duration::ZERO, 1_000)];
+            let mut left = Vec::new();
+            for (gap, rate, change) in steps {
+                now += Duration::from_micros(gap);
+                while limiter.is_ready(now) {
+                    limiter.charge(25);
+                    left.push(now - begin);
+                }
+                if change == 0 {
+                    limiter.set_packets(f64::from(rate), now);
+                    rates.push((now - begin, rate));
+                    // What is lower holds from now on.
+                    while limiter.is_ready(now) {
+                        limiter.charge(25);
+                        left.push(now - begin);
+                    }
+                }
+            }
+            let length = Duration::from_millis(100);
+            for (i, from) in left.iter().enumerate() {
+                let sent = left[i..].partition_point(|at| *at < *from + length);
+                // The rate in force at the beginning, and all that came into force until the end.
+                let first = rates.partition_point(|(at, _)| *at <= *from) - 1;
+                let in_it = rates[first..].iter().take_while(|(at, _)| *at < *from + length);
+                // A change at the very beginning is one too: some may have left just before it.
+                let before = rates[..first].last().filter(|_| rates[first].0 == *from);
+                let highest = in_it.chain(before).map(|(_, rate)| *rate).max().unwrap();
+                let allowed = f64::from(highest) * 0.1 * 1.05 + 1.0;
+                prop_assert!(sent as f64 <= allowed + 1e-6, "{} at {}/s", sent, highest);
+            }
         }
 
         /// Against a naive twin that keeps the arrival time as an absolute number of picoseconds.

@@ -21,6 +21,7 @@ use crate::protocol::Found;
 use crate::record::Status;
 use crate::target::Source;
 
+mod adapt;
 mod answer;
 mod course;
 pub mod deadlines;
@@ -37,12 +38,14 @@ pub(crate) mod testing;
 #[cfg(test)]
 mod tests;
 
+pub use adapt::{Adapted, Change, Course, LEAST_RATE, Reason};
 pub use answer::Oddity;
 pub use finished::{Batch, Direction, Finished, Logged};
 pub use flight::Reasons;
 pub use limiter::Rate;
-pub use settings::{Leg, Plan, Settings};
+pub use settings::{Auto, Leg, Plan, Settings};
 
+use adapt::Adaptive;
 use deadlines::Deadlines;
 use flight::{Cause, FlightTable, Slot, State};
 use hosts::Hosts;
@@ -64,6 +67,8 @@ pub struct Engine {
     flights: FlightTable,
     deadlines: Deadlines,
     limiter: Limiter,
+    /// None if every limit is fixed.
+    adaptive: Option<Adaptive>,
     hosts: Hosts,
     recent: Recent,
     reassembly: Reassembly,
@@ -121,7 +126,7 @@ impl Icmp {
 }
 
 /// How a scan stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Snapshot {
     /// Counters of targets.
     pub targets: Targets,
@@ -135,12 +140,18 @@ pub struct Snapshot {
     pub not_started: u64,
     /// There are no others, and will be none.
     pub exhausted: bool,
+    /// Targets that may be in flight, if that adapts.
+    pub window: Option<usize>,
+    /// Datagrams that may leave in a second, if that adapts.
+    pub rate: Option<f64>,
 }
 
 impl Engine {
     /// A scan of `source` that follows `plans`, which targets name by number.
     #[must_use]
     pub fn new(settings: Settings, plans: Arc<[Plan]>, source: Box<dyn Source>, now: Instant) -> Self {
+        let adaptive = Adaptive::new(&settings, now);
+        let packets = adaptive.as_ref().and_then(Adaptive::rate).or(settings.rate.packets);
         Self {
             plans,
             source,
@@ -150,7 +161,8 @@ impl Engine {
             stopping: None,
             flights: FlightTable::new(settings.window, settings.key),
             deadlines: Deadlines::default(),
-            limiter: Limiter::new(settings.rate, now),
+            limiter: Limiter::new(Rate { packets, ..settings.rate }, now),
+            adaptive,
             hosts: Hosts::new(settings.host_gap),
             recent: Recent::new(settings.window * 8, settings.key),
             reassembly: Reassembly::default(),
@@ -210,6 +222,9 @@ impl Engine {
             self.handle_send_error(now, to, os_error);
             return;
         }
+        if let Some(adaptive) = &mut self.adaptive {
+            adaptive.handle_unsent(flight.last_sent, flight.last_cause);
+        }
         *sent_because(&mut self.datagrams, flight.last_cause) -= 1;
         self.datagrams.sent -= 1;
         flight.retries -= u32::from(flight.last_cause == Cause::Retry);
@@ -250,6 +265,12 @@ impl Engine {
         while let Some(index) = self.deadlines.pop_due(now) {
             let slot = self.flights.slot(index);
             let Some(flight) = self.flights.get_mut(slot) else { continue };
+            if let Some(adaptive) = &mut self.adaptive
+                && flight.state == State::Waiting
+                && flight.tries == 1
+            {
+                adaptive.handle_silence(flight.last_sent, flight.last_cause);
+            }
             match flight.state {
                 State::Queued => {}
                 State::Pausing => self.queue_follow_up(slot),
@@ -266,13 +287,58 @@ impl Engine {
                 }
             }
         }
+        self.adapt(now);
+    }
+
+    /// Takes the bytes that receive buffers have, before anything is sent.
+    pub fn handle_receive_buffer(&mut self, bytes: usize) {
+        if let Some(adaptive) = &mut self.adaptive {
+            adaptive.begin_within(bytes);
+        }
+    }
+
+    /// Takes the news that a socket's send buffer is full: what waits is tried again, and nothing is lost.
+    pub fn handle_blocked(&mut self) {
+        self.datagrams.blocked += 1;
+    }
+
+    /// Takes the number of datagrams that the kernel has dropped so far because a receive buffer was full. Worth a call in
+    /// each turn while [`Engine::is_adaptive`].
+    pub fn handle_dropped(&mut self, so_far: u64) {
+        self.datagrams.dropped_by_kernel = so_far;
+    }
+
+    /// True if a limit finds its own size.
+    #[must_use]
+    pub fn is_adaptive(&self) -> bool {
+        self.adaptive.is_some()
+    }
+
+    /// What the limits did that found their own size; none if there are no such ones.
+    #[must_use]
+    pub fn adapted(&self) -> Option<Adapted> {
+        self.adaptive.as_ref().map(Adaptive::adapted)
+    }
+
+    fn adapt(&mut self, now: Instant) {
+        let Some(adaptive) = &mut self.adaptive else { return };
+        if adaptive.judge(now, &self.datagrams)
+            && let Some(rate) = adaptive.rate()
+        {
+            self.limiter.set_packets(rate, now);
+        }
+    }
+
+    /// Targets that may be in flight at the moment.
+    fn window(&self) -> usize {
+        self.adaptive.as_ref().and_then(Adaptive::window).unwrap_or(self.settings.window)
     }
 
     /// When to call again, if nothing arrives before: for `poll_transmit`, `handle_timeout` or `poll_finished`.
     #[must_use]
     pub fn poll_timeout(&mut self, now: Instant) -> Option<Instant> {
         let work = !self.follow_ups.is_empty() || !self.retries.is_empty();
-        let room = self.may_start() && self.flights.len() < self.settings.window;
+        let room = self.may_start() && self.flights.len() < self.window();
         let parked = self.hosts.earliest().filter(|_| room);
         let more = room && !self.exhausted && !self.hosts.is_full();
         let new = more && !self.awaiting;
@@ -358,6 +424,8 @@ impl Engine {
             in_flight: self.flights.len(),
             not_started: self.source.remaining().unwrap_or(0) + self.hosts.parked() as u64,
             exhausted: self.exhausted || self.source.is_exhausted(),
+            window: self.adaptive.as_ref().and_then(Adaptive::window),
+            rate: self.adaptive.as_ref().and_then(Adaptive::rate),
         }
     }
 

@@ -4,6 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::task::Poll;
 use std::time::Instant;
 
+use super::adapt::Adaptive;
 use super::flight::{Cause, Slot, State};
 use super::{Direction, Engine, Finished, Transmit, microseconds};
 use crate::ledger::Datagrams;
@@ -13,7 +14,11 @@ use crate::target::{Target, Unresolved};
 impl Engine {
     /// Begins the next target that may be asked now.
     pub(super) fn start_next(&mut self, now: Instant) -> Option<Slot> {
-        if !self.may_start() || self.flights.len() >= self.settings.window {
+        if !self.may_start() {
+            return None;
+        }
+        if self.flights.len() >= self.window() {
+            self.adaptive.iter_mut().for_each(Adaptive::handle_full_window);
             return None;
         }
         // Bounded by the room for parked targets: a turn starts a target, parks one, or ends the loop.
@@ -92,6 +97,7 @@ impl Engine {
             _ => Cause::Retry,
         };
         *sent_because(&mut self.datagrams, flight.last_cause) += 1;
+        self.adaptive.iter_mut().for_each(|adaptive| adaptive.handle_sent(now, flight.last_cause));
         flight.retries += u32::from(flight.last_cause == Cause::Retry);
         let at = now + self.settings.wait(flight.tries);
         if at <= flight.budget {

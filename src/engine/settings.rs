@@ -21,6 +21,8 @@ pub struct Settings {
     pub window: usize,
     /// Limits on what leaves.
     pub rate: Rate,
+    /// Which of these find their own size.
+    pub auto: Auto,
     /// Time between two datagrams to one address after a burst; zero for no limit.
     pub host_gap: Duration,
     /// Queries to ask.
@@ -29,6 +31,15 @@ pub struct Settings {
     pub keep_datagrams: bool,
     /// Key of everything that depends on addresses.
     pub key: AddressHasher,
+}
+
+/// Limits that begin low and find their own size, up to what the settings say; the others are what they are.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Auto {
+    /// [`Settings::window`].
+    pub window: bool,
+    /// The datagrams of [`Settings::rate`].
+    pub rate: bool,
 }
 
 impl Settings {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
-use super::{Engine, Finished, Icmp, Plan, Rate, Settings};
+use super::{Auto, Engine, Finished, Icmp, Plan, Rate, Settings};
 use crate::farm::link::Link;
 use crate::farm::{Behaviour, Farm, FarmSettings, Servers};
 use crate::ledger::{Input, Ledger, Rows};
@@ -31,6 +31,7 @@ pub(crate) fn settings() -> Settings {
         budget: Duration::from_secs(10),
         window: 10_000,
         rate: Rate::default(),
+        auto: Auto::default(),
         host_gap: Duration::ZERO,
         queries: QuerySet::of(Query::Info),
         keep_datagrams: false,
@@ -77,6 +78,11 @@ pub(crate) struct Simulation {
     pub finished: Vec<Finished>,
     /// The loop stands still for so long, once it is as late as this.
     pub stall: Option<(Duration, Duration)>,
+    /// How much the way to the servers takes, if not everything.
+    pub path: Option<Bucket>,
+    /// How fast the receive buffer is read, and how much it holds, if not everything.
+    pub buffer: Option<Bucket>,
+    dropped: u64,
     read: u64,
     farm: Farm,
     there: Link,
@@ -85,6 +91,30 @@ pub(crate) struct Simulation {
     number: u64,
     assembler: Assembler,
     rows: Rows,
+}
+
+/// A queue of fixed length that is emptied at an even rate, and drops what finds it full.
+pub(crate) struct Bucket {
+    pub rate: f64,
+    depth: f64,
+    level: f64,
+    at: Option<Instant>,
+}
+
+impl Bucket {
+    /// `rate` datagrams a second leave it, and `depth` fit in.
+    pub(crate) fn new(rate: f64, depth: u32) -> Self {
+        Self { rate, depth: f64::from(depth), level: 0.0, at: None }
+    }
+
+    /// Whether the datagram that comes at `now` finds room.
+    fn takes(&mut self, now: Instant) -> bool {
+        let passed = self.at.replace(now).map_or(Duration::ZERO, |at| now.saturating_duration_since(at));
+        self.level = (self.level - self.rate * passed.as_secs_f64()).max(0.0);
+        let room = self.level + 1.0 <= self.depth;
+        self.level += f64::from(u8::from(room));
+        room
+    }
 }
 
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
@@ -116,6 +146,9 @@ impl Simulation {
             records: Vec::new(),
             finished: Vec::new(),
             stall: None,
+            path: None,
+            buffer: None,
+            dropped: 0,
             read,
             farm,
             there: Link::new(farm.settings().link, 1),
@@ -141,12 +174,16 @@ impl Simulation {
     /// One turn of the loop, in the order of the real one; false when the scan is done.
     pub(crate) fn turn(&mut self) -> bool {
         self.deliver();
+        self.engine.handle_dropped(self.dropped);
         self.engine.handle_timeout(self.now);
         let mut buffer = Vec::new();
         while let Some(transmit) = self.engine.poll_transmit(self.now, &mut buffer) {
             assert_eq!(transmit.size, buffer.len());
             self.sent.push((self.now - self.began, transmit.to));
             let data = std::mem::take(&mut buffer);
+            if self.path.as_mut().is_some_and(|path| !path.takes(self.now)) {
+                continue;
+            }
             for delay in self.there.fate().into_iter().flatten() {
                 self.push(self.now + delay, Event::ToServer(transmit.to, data.clone()));
             }
@@ -218,6 +255,9 @@ impl Simulation {
             let Some(Reverse((at, _, event))) = self.events.pop() else { return };
             match event {
                 Event::ToServer(to, data) => self.serve(at, to, client, &data),
+                Event::ToClient(..) if self.buffer.as_mut().is_some_and(|buffer| !buffer.takes(at)) => {
+                    self.dropped += 1;
+                }
                 Event::ToClient(from, data) => {
                     let _ = self.engine.handle_datagram(self.now, at, from, &data);
                 }
@@ -234,7 +274,7 @@ impl Simulation {
             return;
         }
         let mut replies = Replies::default();
-        self.farm.answer(ip, client, data, &mut replies);
+        self.farm.answer(index, client, data, &mut replies);
         for reply in replies.iter() {
             for delay in self.back.fate().into_iter().flatten() {
                 self.push(at + delay, Event::ToClient(to, reply.to_vec()));

@@ -2,9 +2,9 @@
 //!
 //! What a server is follows from a hash of the farm's seed and its number, so a farm needs no memory and is the same in
 //! every run. The servers answer through [`Protocol::serve`](crate::protocol::Protocol::serve); [`link`] loses, delays,
-//! repeats and reorders datagrams; [`serve`] puts a farm on real sockets.
+//! repeats and reorders datagrams; [`serve`] puts a farm on real sockets, and [`site`] says where.
 
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::{Ipv4Addr, SocketAddr};
 
 use crate::protocol::{self, Engine, Manner, Persona, Replies};
 use crate::rng::{AddressHasher, mix, unit};
@@ -13,14 +13,18 @@ pub mod link;
 mod replay;
 pub mod serve;
 mod settings;
+pub mod site;
 
 pub use replay::{Recorded, ReplayFarm};
 pub use settings::{FarmSettings, Mix, SettingError, Share};
 
-/// A farm: `settings.servers` servers at 127.0.0.2 and on, all on one port.
+use site::Place;
+
+/// A farm of `settings.servers` servers, at 127.0.0.2 and on and all on one port unless it is said to be elsewhere.
 #[derive(Debug, Clone, Copy)]
 pub struct Farm {
     settings: FarmSettings,
+    place: Place,
     port: u16,
     closed_port: u16,
     challenges: AddressHasher,
@@ -41,7 +45,14 @@ impl Farm {
     /// A farm on `port`; its refused servers are said to be on `closed_port`.
     #[must_use]
     pub fn new(settings: FarmSettings, port: u16, closed_port: u16) -> Self {
-        Self { settings, port, closed_port, challenges: AddressHasher::new(settings.seed ^ CHALLENGE) }
+        let challenges = AddressHasher::new(settings.seed ^ CHALLENGE);
+        Self { settings, place: Place::LOOPBACK, port, closed_port, challenges }
+    }
+
+    /// The same farm elsewhere, with challenges that only those know who know `secret`.
+    #[must_use]
+    pub fn at(self, place: Place, secret: u64) -> Self {
+        Self { place, challenges: AddressHasher::new(secret), ..self }
     }
 
     /// How many servers there are.
@@ -62,7 +73,7 @@ impl Farm {
         &self.settings
     }
 
-    /// Port of all servers that are not refused.
+    /// Port of all servers that are not refused, or of the first one.
     #[must_use]
     pub fn port(&self) -> u16 {
         self.port
@@ -71,15 +82,17 @@ impl Farm {
     /// Address at which server `index` is to be asked.
     #[must_use]
     pub fn address(&self, index: u32) -> SocketAddr {
-        let port = if self.behaviour(index) == Behaviour::Refused { self.closed_port } else { self.port };
-        SocketAddr::new(IpAddr::V4(Ipv4Addr::from_bits(FIRST.to_bits() + index)), port)
+        let mut address = self.place.address(index, self.port);
+        if matches!(self.place, Place::Addresses(_)) && self.behaviour(index) == Behaviour::Refused {
+            address.set_port(self.closed_port);
+        }
+        address.into()
     }
 
-    /// The server at `ip`.
+    /// The server at `ip`, where all have one port.
     #[must_use]
     pub fn index_of(&self, ip: Ipv4Addr) -> Option<u32> {
-        let index = ip.to_bits().checked_sub(FIRST.to_bits())?;
-        (index < self.len()).then_some(index)
+        self.place.index(ip, 0).filter(|index| *index < self.len())
     }
 
     /// How server `index` behaves.
@@ -113,7 +126,7 @@ impl Farm {
         Persona {
             seed: self.hash(index, PERSONA),
             index,
-            port: self.port,
+            port: self.place.address(index, self.port).port(),
             challenge: challenge.map(u32::to_le_bytes),
             manner: match self.behaviour(index) {
                 Behaviour::Answers(manner) => manner,
@@ -142,15 +155,28 @@ impl Farm {
     }
 }
 
-/// Whoever answers at loopback addresses.
+/// Servers, by their numbers from 0.
 pub trait Servers: Clone + Send + 'static {
-    /// Answers a datagram that `client` sent to the server at `ip`.
-    fn answer(&self, ip: Ipv4Addr, client: SocketAddr, request: &[u8], replies: &mut Replies);
+    /// How many there are.
+    fn count(&self) -> u32;
+
+    /// True if the port of server `index` is closed.
+    fn is_refused(&self, index: u32) -> bool;
+
+    /// Answers a datagram that `client` sent to server `index`.
+    fn answer(&self, index: u32, client: SocketAddr, request: &[u8], replies: &mut Replies);
 }
 
 impl Servers for Farm {
-    fn answer(&self, ip: Ipv4Addr, client: SocketAddr, request: &[u8], replies: &mut Replies) {
-        let Some(index) = self.index_of(ip) else { return };
+    fn count(&self) -> u32 {
+        self.len()
+    }
+
+    fn is_refused(&self, index: u32) -> bool {
+        self.behaviour(index) == Behaviour::Refused
+    }
+
+    fn answer(&self, index: u32, client: SocketAddr, request: &[u8], replies: &mut Replies) {
         if matches!(self.behaviour(index), Behaviour::Silent | Behaviour::Refused) {
             return;
         }
@@ -164,9 +190,7 @@ impl Servers for Farm {
     }
 }
 
-/// Address of the first server: 127.0.0.1 is left to others.
-pub const FIRST: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 2);
-/// Most servers: the last one is at 127.255.255.254, since 127.255.255.255 is a broadcast address.
+/// Most servers on loopback: the last one is at 127.255.255.254, since 127.255.255.255 is a broadcast address.
 pub const MOST_SERVERS: u32 = 0x7FFF_FFFE - 0x7F00_0002 + 1;
 
 const BEHAVIOUR: u64 = 1;
@@ -178,6 +202,8 @@ const BZIP2: u64 = 6;
 
 #[cfg(test)]
 mod tests {
+    use std::net::IpAddr;
+
     use super::*;
 
     fn farm(settings: FarmSettings) -> Farm {

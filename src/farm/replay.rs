@@ -1,9 +1,10 @@
 //! Recorded servers that answer once more: each with the datagrams that it once sent, to the query that they answer.
 
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::sync::Arc;
 
-use super::{FIRST, Servers};
+use super::Servers;
+use super::site::Place;
 use crate::protocol::{AnyProtocol, Replies};
 
 /// A server as it was recorded.
@@ -34,15 +35,22 @@ impl ReplayFarm {
     /// The servers and where they are to be asked.
     #[must_use]
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (SocketAddr, &Recorded)> {
-        let at = |index| SocketAddr::new(IpAddr::V4(Ipv4Addr::from_bits(FIRST.to_bits() + index as u32)), self.port);
-        self.servers.iter().enumerate().map(move |(index, server)| (at(index), server))
+        let at = |index| Place::LOOPBACK.address(index, self.port).into();
+        (0..self.servers.len()).map(move |index| (at(index as u32), &self.servers[index]))
     }
 }
 
 impl Servers for ReplayFarm {
-    fn answer(&self, ip: Ipv4Addr, _client: SocketAddr, request: &[u8], replies: &mut Replies) {
-        let index = ip.to_bits().checked_sub(FIRST.to_bits());
-        let Some(server) = index.and_then(|index| self.servers.get(index as usize)) else { return };
+    fn count(&self) -> u32 {
+        self.servers.len() as u32
+    }
+
+    fn is_refused(&self, _index: u32) -> bool {
+        false
+    }
+
+    fn answer(&self, index: u32, _client: SocketAddr, request: &[u8], replies: &mut Replies) {
+        let Some(server) = self.servers.get(index as usize) else { return };
         let recorded: Vec<&[u8]> = server.replies.iter().map(Vec::as_slice).collect();
         server.protocol.replay(request, &recorded, replies);
     }

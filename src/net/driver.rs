@@ -22,7 +22,7 @@ use super::batch::DatagramIo;
 use super::lane::{Lane, Lanes};
 use super::socket::{Granted, Local};
 use super::{Error, sys};
-use crate::engine::{Batch, Engine, Oddity, Snapshot};
+use crate::engine::{Adapted, Batch, Engine, Oddity, Snapshot};
 
 /// Runs an engine over real sockets.
 pub struct Driver {
@@ -61,7 +61,7 @@ pub enum Stop {
 }
 
 /// What is known when a run is over.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Outcome {
     /// Why it ended early, if it did.
     pub stop: Option<Stop>,
@@ -69,6 +69,8 @@ pub struct Outcome {
     pub snapshot: Snapshot,
     /// Buffers of the IPv4 socket, or of the IPv6 socket if that is the only one.
     pub granted: Option<Granted>,
+    /// What the limits did that found their own size; none if there were no such ones.
+    pub adapted: Option<Adapted>,
 }
 
 /// Looks at a run from time to time.
@@ -105,7 +107,7 @@ impl Halt {
 impl Driver {
     /// Opens the sockets that `ipv4` and `ipv6` ask for and takes over the signals that stop a run.
     pub fn new(
-        engine: Engine,
+        mut engine: Engine,
         (ipv4, ipv6): (bool, bool),
         local: &Local,
         io: Box<dyn DatagramIo>,
@@ -120,9 +122,11 @@ impl Driver {
         let impatient = impatience(&stopping).map_err(setup)?;
         let mut signals = Signals::new(&stopping).map_err(setup)?;
         poll.registry().register(&mut signals, SIGNALS, Interest::READABLE).map_err(setup)?;
+        let lanes = Lanes::open(&poll, local, ipv4, ipv6, FIRST_LANE)?;
+        engine.handle_receive_buffer(lanes.iter().map(|lane| lane.granted.receive_buffer).sum());
         Ok(Self {
             engine,
-            lanes: Lanes::open(&poll, local, ipv4, ipv6, FIRST_LANE)?,
+            lanes,
             poll,
             events: Events::with_capacity(16),
             io,
@@ -170,6 +174,9 @@ impl Driver {
                 self.lanes.iter_mut().for_each(|lane| lane.readable = true);
             }
             let drained = self.receive(watch);
+            if self.engine.is_adaptive() {
+                self.engine.handle_dropped(self.lanes.dropped());
+            }
             if let Some(seen) = self.lanes.seen_until(now) {
                 self.engine.handle_timeout(seen);
             }
@@ -342,7 +349,7 @@ impl Driver {
 
     fn outcome(&self) -> Outcome {
         let granted = self.lanes.iter().map(|lane| lane.granted).next();
-        Outcome { stop: self.stop, snapshot: self.snapshot(), granted }
+        Outcome { stop: self.stop, snapshot: self.snapshot(), granted, adapted: self.engine.adapted() }
     }
 
     /// The engine's, with what only the sockets know.
@@ -402,7 +409,10 @@ fn send_all(engine: &mut Engine, io: &mut dyn DatagramIo, lane: &mut Lane, now: 
                 lane.outgoing.advance(count);
                 failures = 0;
             }
-            Err(error) if error.kind() == ErrorKind::WouldBlock => return true,
+            Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                engine.handle_blocked();
+                return true;
+            }
             // There is no room on the way to this address; there may be on the way to others.
             Err(error) if is_congestion(&error) => {
                 engine.handle_congestion(Instant::now(), to, error.raw_os_error().unwrap_or(libc::ENOBUFS));

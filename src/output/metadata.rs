@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::destination::suffixed;
 use super::{Destination, OutputError};
-use crate::engine::Settings;
+use crate::engine::{Adapted, Settings};
 use crate::ledger::{Latency, Ledger};
 use crate::record::{Query, SCHEMA};
 
@@ -37,6 +37,8 @@ pub struct Metadata<I, S> {
     pub inputs: I,
     /// Settings as they were used.
     pub settings: SettingsInForce,
+    /// What the limits did that found their own size, up to those of the settings; `null` if there were no such ones.
+    pub adapted: Option<Adapted>,
     /// What the system granted.
     pub sockets: S,
     /// Where the rows are.

@@ -41,6 +41,7 @@ fn what_was_mistyped_is_explained_before_anything_happens() {
         (&["scan", "farm:5", "--no-such-flag"], "--no-such-flag"),
         (&["farm", "--loss", "lots"], "--loss: \"lots\" is not a share"),
         (&["farm", "--port", "0"], "--port"),
+        (&["farm", "--bind", "127.0.0.1"], "--clients 192.168.1.0/24"),
         (&["dance"], "dance"),
     ] {
         let folder = Folder::new();

@@ -3,10 +3,12 @@
 //! Every test starts the built program on loopback addresses, in a folder of its own. No verdict depends on how fast the
 //! machine is: where something has to happen first, a test waits for a sign of it, and only a hang runs into a limit.
 
+mod adapt;
 mod bench;
 mod decode;
 mod doctor;
 mod exit_codes;
+mod farm;
 mod front_door;
 mod games;
 mod input;

@@ -1,0 +1,81 @@
+//! `fragscan farm --bind`: on the interface that it is told, for those that it is told.
+
+use std::fs::File;
+use std::process::{Child, Command, Stdio};
+
+use assert_cmd::cargo::cargo_bin;
+
+use crate::support::{Folder, closed_port, wait_for};
+
+/// A farm that runs in `folder`, and how to end it and read what it said.
+struct Farm<'a> {
+    child: Child,
+    folder: &'a Folder,
+}
+
+impl<'a> Farm<'a> {
+    fn start(folder: &'a Folder, arguments: &[&str]) -> Self {
+        let messages = File::create(folder.path().join("messages")).expect("the folder can be written");
+        let child = Command::new("env")
+            .arg("--default-signal=TERM")
+            .arg(cargo_bin!("fragscan"))
+            .arg("farm")
+            .args(arguments)
+            .stdout(Stdio::null())
+            .stderr(messages)
+            .spawn()
+            .expect("the program starts");
+        let farm = Self { child, folder };
+        wait_for("the farm", || farm.said().contains("stop with Ctrl-C").then_some(()));
+        farm
+    }
+
+    fn said(&self) -> String {
+        String::from_utf8(self.folder.read("messages")).expect("messages are UTF-8")
+    }
+
+    fn stop(mut self) -> String {
+        let kill = format!("kill -TERM {}", self.child.id());
+        assert!(Command::new("sh").args(["-c", &kill]).status().expect("there is a shell").success());
+        assert!(self.child.wait().expect("it ends").success());
+        self.said()
+    }
+}
+
+#[test]
+fn servers_have_a_port_each_and_want_a_challenge_and_both_ends_count_the_same() {
+    let folder = Folder::new();
+    let first = closed_port();
+    let ports = format!("{first}-{}", first + 19);
+    let farm = Farm::start(
+        &folder,
+        &["--bind", "127.0.0.1", "--clients", "127.0.0.0/8", "--servers", "20", "--port", &first.to_string()],
+    );
+    assert!(farm.said().contains(&format!("20 simulated servers at 127.0.0.1 on ports {ports};")), "{}", farm.said());
+    folder.run_well(&["scan", &format!("127.0.0.1:{ports}"), "--timeout", "60s", "-o", "servers.csv"]);
+    let table = folder.table("servers.csv");
+    assert_eq!(table.column("status"), ["ok"; 20]);
+    assert_eq!(table.column("sent"), ["2"; 20], "the first query is answered with a challenge only");
+    // Not every server says its port.
+    let ports = table.column("game_port").into_iter().zip(table.column("port")).filter(|(said, _)| !said.is_empty());
+    assert!(ports.clone().count() > 10 && ports.clone().all(|(said, asked)| said == asked), "{:?}", table.rows);
+    let said = farm.stop();
+    assert!(said.contains("answered 40 requests with 40 datagrams"), "{said}");
+    assert!(!said.contains("not answered"), "{said}");
+}
+
+#[test]
+fn nobody_but_the_clients_is_answered() {
+    let folder = Folder::new();
+    let port = closed_port().to_string();
+    let target = format!("127.0.0.1:{port}");
+    let farm = Farm::start(&folder, &["--bind", "127.0.0.1", "--clients", "127.0.0.9", "--port", &port]);
+    let scan = |source| {
+        folder.run_well(&["scan", &target, "--source-ip", source, "--timeout", "100ms", "-o", "servers.csv"]);
+        folder.table("servers.csv").column("status")[0].to_owned()
+    };
+    assert_eq!((scan("127.0.0.8"), scan("127.0.0.9")), ("timeout".into(), "ok".into()));
+    let said = farm.stop();
+    assert!(said.contains("not answered: 3 datagrams of others than the clients, 0 requests"), "{said}");
+    assert!(said.contains("answered 2 requests with 2 datagrams"), "{said}");
+}
