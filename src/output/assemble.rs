@@ -4,6 +4,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Instant;
 
+use super::Clones;
 use crate::engine::{Batch, Finished, Plan, Reasons, Settings};
 use crate::record::{Flags, Query, QuerySet, QueryStatus, ServerRecord, Status};
 use crate::target::Origins;
@@ -38,12 +39,14 @@ pub struct Assembler {
     pub settings: Settings,
     /// When the run began.
     pub epoch: Epoch,
+    /// What finds servers that are one server, if that is wanted.
+    pub clones: Option<Clones>,
 }
 
 impl Assembler {
     /// Fills `record` with everything that is known about `finished`, which is one of `batch`. `answers` is scratch.
     pub fn assemble<'a>(
-        &self,
+        &mut self,
         batch: &'a Batch,
         finished: &Finished,
         answers: &mut Vec<&'a [u8]>,
@@ -57,6 +60,9 @@ impl Assembler {
         record.protocol = leg.protocol.spec().name;
         leg.protocol.decode(answers, &plan.ask(&self.settings, finished.address), record);
         self.settle(finished, record);
+        if let Some(clones) = &mut self.clones {
+            clones.flag(record);
+        }
     }
 
     fn fill(&self, finished: &Finished, record: &mut ServerRecord) {

@@ -32,7 +32,7 @@ impl Flags {
     pub const PLAYERS_HIDDEN: Self = Self(1 << 9);
     /// The overflow byte in the rules of an Arma 3 or DayZ server is not zero: something may have been left out.
     pub const RULES_OVERFLOW: Self = Self(1 << 10);
-    /// All players are bots: nobody is there, or the count is padded.
+    /// All players are bots, and half of the slots or more are taken: the count is hardly one of people.
     pub const BOTS_FILL: Self = Self(1 << 11);
     /// The number of slots is one that the game does not have: 255, all that a byte holds, or more than 32 on GoldSource.
     pub const MAX_PLAYERS_FAKE: Self = Self(1 << 12);
@@ -71,7 +71,7 @@ impl Flags {
         (
             Self::BOTS_FILL,
             "bots_fill",
-            "suspicion: bots are as many as players_best, or more: nobody is there, or the count is padded",
+            "suspicion: bots are as many as players_best, or more, and take half of the slots at least",
         ),
         (
             Self::MAX_PLAYERS_FAKE,

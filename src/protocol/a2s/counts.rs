@@ -34,8 +34,10 @@ pub(in crate::protocol) fn settle(record: &mut ServerRecord) {
         record.max_players_best = max_players.or(record.max_players);
         record.players_basis = Some(basis);
     }
-    if let (Some(players @ 1..), Some(bots)) = (record.players_best, record.bots)
+    // A few bots that wait for somebody to come are no lie.
+    if let (Some(players @ 1..), Some(slots), Some(bots)) = (record.players_best, record.max_players_best, record.bots)
         && bots >= players
+        && bots >= slots.div_ceil(2)
     {
         record.flags |= Flags::BOTS_FILL;
     }
@@ -220,7 +222,8 @@ mod tests {
         assert_eq!(flags(78, 127, 78, 17), Flags::BOTS_FILL);
         assert_eq!(flags(10, 127, 78, 17), Flags::BOTS_FILL);
         assert_eq!(flags(78, 127, 77, 17), Flags::NONE);
-        assert_eq!(flags(0, 10, 1, 17), Flags::NONE, "nobody claims to be there");
+        assert_eq!([flags(3, 7, 3, 17), flags(3, 6, 3, 17)], [Flags::NONE, Flags::BOTS_FILL], "half of the slots");
+        assert_eq!(flags(0, 10, 10, 17), Flags::NONE, "nobody claims to be there");
         assert_eq!(flags(104, 80, 0, 17), Flags::NONE, "many servers let more in than they have slots");
         assert_eq!(flags(5, 255, 0, 17), Flags::MAX_PLAYERS_FAKE);
         assert_eq!(flags(5, 254, 0, 17), Flags::NONE);

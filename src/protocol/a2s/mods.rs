@@ -417,7 +417,9 @@ mod tests {
         shuffled.begin();
         let mut entries: Vec<_> = all.iter().chain(all.iter()).collect();
         entries.reverse();
-        entries.iter().for_each(|(name, value)| shuffled.push(name, value));
+        for (name, value) in entries {
+            shuffled.push(name, value);
+        }
         let (shuffled, whole) = (record(shuffled), record(all));
         assert_eq!((shuffled.mods, shuffled.dlc, shuffled.flags), (whole.mods, whole.dlc, Flags::NONE));
     }
