@@ -103,11 +103,12 @@ impl<'a> Pages<'a> {
     }
 
     /// Gives each byte of the message to `put`, with the bytes of the datagram that stand for it, up to the first that is
-    /// missing or cannot be read, and says which of it was.
+    /// missing or cannot be read, and says which of it was. More than a message can have is left over and not looked at.
     fn join(&self, mut put: impl FnMut(u8, Range<usize>)) -> Flags {
         let pages = self.all[..self.total].iter();
         let mut sent = pages.clone().map_while(|page| *page).flat_map(|(page, at)| (at..).zip(page));
-        while let Some((at, &byte)) = sent.next() {
+        for _ in 0..MOST_BYTES {
+            let Some((at, &byte)) = sent.next() else { break };
             if byte != ESCAPE {
                 put(byte, at..at + 1);
                 continue;
@@ -238,6 +239,8 @@ impl Scribe for Placed<'_> {
 
 /// Steam application id of Arma 3.
 const ARMA3: u32 = 107_410;
+/// The longest message, of 16 DLC, 255 mods with numbers of 8 bytes, 255 signatures and a description, has 134,203 bytes.
+const MOST_BYTES: usize = 134_204;
 const ESCAPE: u8 = 0x01;
 const IS_DLC: u8 = 0x10;
 const ID_LENGTH: u8 = 0x0F;
@@ -450,6 +453,26 @@ mod tests {
         let record = record(pages(b"\x02\0\0\0\x02abcd\x01\x07\x01xabcd\x09123456789\0\0", 124));
         assert_eq!(record.mods.unwrap(), [named(b"x", Some(7), *b"abcd")]);
         assert_eq!(record.flags, Flags::MALFORMED);
+    }
+
+    #[test]
+    fn the_longest_message_is_read_and_no_more_than_it() {
+        let text = [&[255][..], &[b'x'; 255]].concat();
+        let one = [b"hash\x0812345678", &text[..]].concat();
+        let hashes = [7; 64];
+        let parts: [&[u8]; 7] =
+            [b"\x02\0\xFF\xFF", &hashes, &[255], &one.repeat(255), &[255], &text.repeat(255), &text];
+        let mut message = parts.concat();
+        // Without the difficulty of Arma 3, which has no description.
+        assert_eq!(message.len(), MOST_BYTES - 1 - 2);
+        let whole = record(pages(&message, 600));
+        assert_eq!((whole.mods.unwrap().len(), whole.dlc.unwrap().len(), whole.flags), (255, 16, Flags::NONE));
+        message.resize(500_000, b'x');
+        let rules = pages(&message, 2_000);
+        let mut joined = 0;
+        Pages::of(&rules, 0).unwrap().join(|_, _| joined += 1);
+        let longer = record(rules);
+        assert_eq!((joined, longer.mods.unwrap().len(), longer.flags), (MOST_BYTES, 255, Flags::TRAILING_BYTES));
     }
 
     #[test]
