@@ -195,8 +195,8 @@ pub struct ScanArgs {
     #[arg(long = "where", value_name = "CONDITIONS", help_heading = "Output")]
     pub condition: Vec<String>,
 
-    /// Flag servers as same_answer whose name, map and players twenty other ports of their address gave before; takes about
-    /// 40 bytes of memory for each address
+    /// Flag servers as same_answer whose name, map and players twenty other ports of their address gave before; takes
+    /// 80 bytes of memory at most for each address
     #[arg(long, help_heading = "Output")]
     pub flag_clones: bool,
 

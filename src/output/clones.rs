@@ -3,7 +3,7 @@
 //! For each address the four answers that are most frequent at the moment are counted (Misra and Gries): an answer that is
 //! none of them takes the place of one that has no count left, or else takes one from each. A count is thus never too
 //! great, whatever else the address answers, and too small by at most a fifth of its answers: where it has many different
-//! ones the flag comes late or not at all. Answers are told apart by 32 bits of a keyed hash. It takes about 32 bytes an
+//! ones the flag comes late or not at all. Answers are told apart by 32 bits of a keyed hash. It takes 40 to 80 bytes an
 //! address, however many ports it has.
 
 use std::hash::{DefaultHasher, Hash, Hasher};

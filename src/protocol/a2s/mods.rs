@@ -30,7 +30,7 @@ pub(super) fn fill(record: &mut ServerRecord) {
     let mut message = Message::default();
     let game = Game::of(&bytes);
     if game == Some(Game::DayZ) && record.app_id == Some(ARMA3) {
-        // Version 2 of Arma 3, of before 2018, has another layout.
+        // What Arma 3 called version 2, long ago, had another layout.
         return;
     }
     if game.is_some() {
