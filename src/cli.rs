@@ -194,14 +194,19 @@ pub struct ScanArgs {
     #[arg(short, long, value_name = "FORMAT", help_heading = "Output")]
     pub format: Option<String>,
 
-    /// Write only these columns, in this order, as in address,name,players [default: all]; player_list and rules name the
-    /// lists of NDJSON
+    /// Write only these columns, in this order, as in address,name,players [default: all]; player_list, rules, mods and
+    /// dlc name the lists of NDJSON
     #[arg(long, value_name = "COLUMNS", value_delimiter = ',', help_heading = "Output")]
     pub fields: Vec<String>,
 
     /// Write only rows for which all conditions hold, as in 'status=ok,partial,players>0,name~(?i)surf'; may be repeated
     #[arg(long = "where", value_name = "CONDITIONS", help_heading = "Output")]
     pub condition: Vec<String>,
+
+    /// Flag servers as same_answer whose name, map and players twenty other ports of their address gave before; takes
+    /// 80 bytes of memory at most for each address
+    #[arg(long, help_heading = "Output")]
+    pub flag_clones: bool,
 
     /// Keep every datagram that came from a server while it was being asked, and the first one to each, in FILE.pcapng,
     /// which `fragscan decode`, Wireshark and tcpdump read

@@ -124,9 +124,10 @@ pub fn records(
         origins: Origins::default(),
         settings: settings(queries),
         epoch: Epoch { instant: now, unix_us: 0 },
+        clones: None,
     };
-    let queries = queries.unwrap_or_else(|| answered(&batches, &assembler(QuerySet::ALL)));
-    let assembler = assembler(queries);
+    let queries = queries.unwrap_or_else(|| answered(&batches, assembler(QuerySet::ALL)));
+    let mut assembler = assembler(queries);
     let mut ended: Vec<_> =
         batches.iter().flat_map(|batch| batch.iter().map(move |finished| (batch, finished))).collect();
     ended.sort_by_key(|(_, finished)| index_of(finished.address));
@@ -191,7 +192,7 @@ fn is_request_of(protocol: AnyProtocol, data: &[u8]) -> bool {
 }
 
 /// The queries that any server answered, be it with pieces that make no whole; info, if none did.
-fn answered(batches: &[Batch], assembler: &Assembler) -> QuerySet {
+fn answered(batches: &[Batch], mut assembler: Assembler) -> QuerySet {
     let mut record = ServerRecord::new();
     let mut answers = Vec::new();
     let mut all = QuerySet::NONE;

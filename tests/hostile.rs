@@ -119,7 +119,9 @@ fn mutate(reply: &[u8], other: &[u8], rng: &mut Rng) -> Vec<u8> {
 
 /// Replies of every kind, as simulated servers send them, and what their pieces make.
 fn replies() -> Vec<(AnyProtocol, Vec<u8>)> {
-    let mut all = Vec::new();
+    // No simulated server hides mods in its rules.
+    let a2s = protocol::by_name("a2s").expect("it is there");
+    let mut all = vec![(a2s, HIDDEN_MODS.to_vec()); 8];
     for protocol in protocol::all() {
         for index in 0..40_u32 {
             let persona = Persona {
@@ -177,5 +179,9 @@ fn talk(protocol: AnyProtocol, persona: &Persona) -> Vec<Vec<u8>> {
 /// Most that one datagram and what comes of it may take: a reply of the greatest size, as it was joined and as it is kept,
 /// and the tables of the decompressor.
 const MOST_BYTES: usize = 12 << 20;
+/// Rules of Arma 3 in two pages: two DLC, a mod from the Workshop, a DLC of another maker, a local mod and a signature.
+const HIDDEN_MODS: &[u8] = b"\xFF\xFF\xFF\xFFE\x02\0\
+    \x01\x02\0\x03\x01\x02\x03\x01\x02\x9b\x01\x02aaaabbbb\x03cccc\x04\xCE\xB4\xC5\x93\x0DCom\0\
+    \x02\x02\0munityBasedddd\x13\x2C\xE7\x0F\x01\x02eeee\x01\x01\x01\x02\x04mine\x01\x01\x02a3\0";
 const ENGINES: [Engine; 5] =
     [Engine::Source, Engine::TheShip, Engine::GoldSource, Engine::GoldSourceDual, Engine::GoldSourceLegacy];

@@ -13,7 +13,7 @@ use crate::net::batch;
 use crate::net::driver::{Driver, Handover, Outcome};
 use crate::net::socket::Local;
 use crate::output::writer::{self, Report};
-use crate::output::{Assembler, Destination, Epoch, Filter, Raw, Sink};
+use crate::output::{Assembler, Clones, Destination, Epoch, Filter, Raw, Sink};
 
 /// Runs until every target has ended and its row is written.
 pub(super) fn run(
@@ -25,13 +25,14 @@ pub(super) fn run(
     (local, io): (&Local, batch::Path),
     progress: &mut Progress,
 ) -> Result<(Outcome, Report), Error> {
-    let Prepared { targets, families, settings, plans, origins, .. } = prepared;
+    let Prepared { targets, families, settings, plans, origins, flag_clones, .. } = prepared;
     let engine = Engine::new(settings, plans.clone(), targets, epoch.instant);
     let (batches, to_write) = bounded(BATCHES);
     let (to_return, returned) = bounded(BATCHES);
     let driver = Driver::new(engine, families, local, io.open(), Handover { batches, returned })?;
     let halt = driver.halt();
-    let assembler = Assembler { plans, origins, settings, epoch };
+    let clones = flag_clones.then(|| Clones::new(settings.key));
+    let assembler = Assembler { plans, origins, settings, epoch, clones };
     let raw = raw.map(|destination| Raw::new(destination, driver.local_addresses(), settings.queries));
     let writer = writer::spawn(assembler, filter, sinks, raw, to_write, to_return, move || halt.stop());
     // A file that grows past its limit is an error of the write then, and not the end of the process.

@@ -58,6 +58,7 @@ pub struct ScanConfig {
     pub order: Order,
     /// What the input files held.
     pub digests: Vec<InputDigest>,
+    flag_clones: bool,
     strict: bool,
     /// Standard input is read while the scan runs; the origin of its targets.
     stdin: Option<u32>,
@@ -114,6 +115,8 @@ pub struct Prepared {
     pub plans: Arc<[Plan]>,
     /// Origins of the targets.
     pub origins: Origins,
+    /// Whether answers that many ports of an address give are flagged.
+    pub flag_clones: bool,
 }
 
 /// Limits as they were typed: what is absent depends on the targets.
@@ -174,6 +177,7 @@ pub fn scan(args: ScanArgs, random: u64) -> Result<ScanConfig, Error> {
         seed: args.seed.unwrap_or(random),
         order,
         digests: std::mem::take(&mut inputs.digests),
+        flag_clones: args.flag_clones,
         strict: args.strict,
         stdin,
         inputs,
@@ -220,7 +224,8 @@ impl ScanConfig {
             Box::new(targets)
         };
 
-        Ok(Prepared { targets, families, tally, settings, plans, origins })
+        let flag_clones = self.flag_clones;
+        Ok(Prepared { targets, families, tally, settings, plans, origins, flag_clones })
     }
 }
 

@@ -155,7 +155,7 @@ impl Simulation {
             back: Link::new(farm.settings().link, 2),
             events: BinaryHeap::new(),
             number: 0,
-            assembler: Assembler { plans, origins: Origins::default(), settings, epoch },
+            assembler: Assembler { plans, origins: Origins::default(), settings, epoch, clones: None },
             rows: Rows::default(),
         }
     }

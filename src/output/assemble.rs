@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Instant;
 
+use super::Clones;
 use crate::engine::{Batch, Finished, Plan, Reasons, Settings};
 use crate::games;
 use crate::record::{Flags, Query, QuerySet, QueryStatus, ServerRecord, Status};
@@ -40,12 +41,14 @@ pub struct Assembler {
     pub settings: Settings,
     /// When the run began.
     pub epoch: Epoch,
+    /// What finds servers that are one server, if that is wanted.
+    pub clones: Option<Clones>,
 }
 
 impl Assembler {
     /// Fills `record` with everything that is known about `finished`, which is one of `batch`. `answers` is scratch.
     pub fn assemble<'a>(
-        &self,
+        &mut self,
         batch: &'a Batch,
         finished: &Finished,
         answers: &mut Vec<&'a [u8]>,
@@ -60,6 +63,9 @@ impl Assembler {
         leg.protocol.decode(answers, &plan.ask(&self.settings, finished.address), record);
         self.settle(finished, record);
         record.game_key = games::identify(record);
+        if let Some(clones) = &mut self.clones {
+            clones.flag(record);
+        }
     }
 
     fn fill(&self, finished: &Finished, record: &mut ServerRecord) {

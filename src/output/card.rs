@@ -2,7 +2,7 @@
 
 use super::{RowFormat, value};
 use crate::output::table::harmless;
-use crate::record::{COLUMNS, Players, Rules, ServerRecord, Text, Value};
+use crate::record::{COLUMNS, Dlc, Mod, Players, Rules, ServerRecord, Text, Value};
 
 /// Writes cards into memory.
 #[derive(Default)]
@@ -40,6 +40,33 @@ impl Card {
             self.text.extend_from_slice(format!("  {name} = {value}\n").as_bytes());
         }
     }
+
+    fn mods(&mut self, mods: &[Mod]) {
+        if mods.is_empty() {
+            return;
+        }
+        let mut name = Text::default();
+        self.text.extend_from_slice(b"\nmods (number in the Steam Workshop)\n");
+        for entry in mods {
+            name.set(entry.name.as_deref().unwrap_or_default());
+            let name = harmless(name.as_str().unwrap_or_default());
+            let id = entry.workshop_id.map_or_else(|| "-".into(), |id| id.to_string());
+            self.text.extend_from_slice(format!("  {id:>10}  {name}\n").as_bytes());
+        }
+    }
+
+    fn dlc(&mut self, dlc: &[Dlc]) {
+        if dlc.is_empty() {
+            return;
+        }
+        let name = |dlc: &Dlc| match (dlc.name, dlc.app_id) {
+            (Some(name), _) => name.to_owned(),
+            (None, Some(id)) => format!("app {id}"),
+            (None, None) => "unknown".to_owned(),
+        };
+        let names: Vec<String> = dlc.iter().map(name).collect();
+        self.text.extend_from_slice(format!("\ndlc\n  {}\n", names.join(", ")).as_bytes());
+    }
 }
 
 /// Nobody plays for a hundred years.
@@ -74,6 +101,8 @@ impl RowFormat for Card {
         }
         self.players(&record.player_list);
         self.rules(&record.rules);
+        self.mods(record.mods.as_deref().unwrap_or_default());
+        self.dlc(record.dlc.as_deref().unwrap_or_default());
     }
 
     fn len(&self) -> usize {
@@ -111,5 +140,19 @@ mod tests {
         assert!(text.contains("name              a\u{FFFD}31m\u{241B}b\n"), "{text}");
         assert!(text.contains("info_status       ok\n"), "{text}");
         assert!(!text.contains("players_status") && !text.contains("map"), "{text}");
+    }
+
+    #[test]
+    fn mods_and_dlc_are_listed_and_harmless() {
+        let mut record = ServerRecord::new();
+        let entry = |name: &[u8], workshop_id| Mod { name: Some(name.into()), workshop_id, hash: [0; 4] };
+        record.mods = Some(vec![entry(b"CBA\x1B[0m", Some(450_814_997)), entry(b"mine", None)]);
+        let dlc = |name, app_id| Dlc { name, app_id, hash: None };
+        record.dlc = Some(vec![dlc(Some("Zeus"), None), dlc(None, Some(70)), dlc(None, None)]);
+        let mut card = Card::default();
+        card.row(&record);
+        let text = String::from_utf8(card.text).unwrap();
+        assert!(text.contains("   450814997  CBA\u{241B}[0m\n           -  mine\n"), "{text}");
+        assert!(text.ends_with("\ndlc\n  Zeus, app 70, unknown\n"), "{text}");
     }
 }

@@ -8,6 +8,8 @@
 //!              COLUMN ~ REGEX      !~                     somewhere in the text
 //! ```
 //!
+//! Of flags, one word is a value, and a row has it or has it not: `flags=bots_fill`, `flags!=same_answer`.
+//!
 //! Behind a comma, whatever does not begin with a word and an operator belongs to the condition before it: it is another
 //! value, or the rest of the expression. Values are compared as they stand in CSV, so that the same
 //! condition holds for a record and for its row. An absent value is neither less nor greater than any.
@@ -17,7 +19,7 @@ use std::cmp::Ordering;
 use regex::{Regex, RegexBuilder};
 
 use super::value;
-use crate::record::{self, Column, Kind, ServerRecord, Status};
+use crate::record::{self, Column, Flags, Kind, ServerRecord, Status};
 
 /// Conditions that all have to hold.
 #[derive(Debug, Default)]
@@ -159,6 +161,10 @@ fn operator(text: &str) -> Option<(&str, &'static str, &str)> {
 }
 
 fn equal(column: &Column, cell: &str, value: &str) -> bool {
+    if column.name == "flags" {
+        // Without flags there is one empty word.
+        return cell.split(' ').any(|word| word == value);
+    }
     cell == value || (is_number(column) && compare(column, cell, value) == Some(Ordering::Equal))
 }
 
@@ -191,6 +197,7 @@ fn checked(column: &Column, value: &str) -> Result<String, FilterError> {
     let words: Vec<&str> = match (column.kind, column.name) {
         (Kind::Boolean, _) => vec!["true", "false"],
         (_, "status") => Status::ALL.iter().map(|status| status.as_str()).collect(),
+        (_, "flags") => Flags::ALL.iter().map(|(_, word, _)| *word).collect(),
         _ => return Ok(value.into()),
     };
     if !value.is_empty() && !words.contains(&value) {
@@ -288,6 +295,22 @@ mod tests {
     }
 
     #[test]
+    fn flags_are_found_one_by_one() {
+        let holds = |text: &str, flags| {
+            let mut filter = Filter::default();
+            filter.add(text).unwrap();
+            filter.holds(&ServerRecord { flags, ..ServerRecord::new() })
+        };
+        let two = Flags::TRUNCATED | Flags::BOTS_FILL;
+        for yes in ["flags=bots_fill", "flags=truncated", "flags=malformed,truncated", "flags!=malformed", "flags!="] {
+            assert!(holds(yes, two), "{yes}");
+            assert_eq!(holds(yes, Flags::NONE), yes == "flags!=malformed", "{yes}");
+        }
+        assert!(!holds("flags=", two) && holds("flags=", Flags::NONE));
+        assert!(!holds("flags!=malformed,truncated", two));
+    }
+
+    #[test]
     fn what_cannot_be_read_is_explained() {
         let message = |text: &str| Filter::default().add(text).unwrap_err().to_string();
         assert!(message("").starts_with("\"\" is no condition"), "{}", message(""));
@@ -296,6 +319,7 @@ mod tests {
         assert_eq!(message("players>"), "\"\" is not a number, and players is one");
         assert_eq!(message("vac=1"), "vac is never \"1\": it is one of true, false");
         assert!(message("status=okk").starts_with("status is never \"okk\": it is one of ok, partial, "));
+        assert!(message("flags=bots_fil").starts_with("flags is never \"bots_fil\": it is one of control_chars, "));
         assert!(message("status==ok").starts_with("status is never \"=ok\""));
         assert!(message("name<b").starts_with("name is a text, which is neither less nor greater"));
         assert!(message("name~(").starts_with("\"(\" is not a regular expression: "), "{}", message("name~("));

@@ -8,6 +8,7 @@ use crate::record::{Selection, ServerRecord};
 
 mod assemble;
 pub mod card;
+mod clones;
 pub mod csv;
 mod destination;
 pub mod dissection;
@@ -22,6 +23,7 @@ mod value;
 pub mod writer;
 
 pub use assemble::{Assembler, Epoch, settle};
+pub use clones::Clones;
 pub use destination::{Destination, OutputError, is_stdout, partial};
 pub use filter::{Filter, FilterError};
 pub use raw::Raw;

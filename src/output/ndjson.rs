@@ -7,7 +7,7 @@ use std::fmt::Write;
 use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
 
 use super::{RowFormat, value};
-use crate::record::{List, Player, Players, QueryStatus, Rules, Selection, ServerRecord, Text, Value};
+use crate::record::{Dlc, List, Mod, Player, Players, QueryStatus, Rules, Selection, ServerRecord, Text, Value};
 
 /// Writes NDJSON into memory.
 pub struct Ndjson {
@@ -64,6 +64,8 @@ impl Serialize for Object<'_> {
             match list {
                 List::Players => map.serialize_entry(list.as_str(), &PlayerList(&self.record.player_list))?,
                 List::Rules => map.serialize_entry(list.as_str(), &RuleList(&self.record.rules))?,
+                List::Mods => map.serialize_entry(list.as_str(), &objects(self.record.mods.as_deref(), ModObject))?,
+                List::Dlc => map.serialize_entry(list.as_str(), &objects(self.record.dlc.as_deref(), DlcObject))?,
             }
         }
         map.end()
@@ -136,6 +138,45 @@ impl Serialize for RuleObject<'_> {
         let mut map = serializer.serialize_map(None)?;
         put_text(&mut map, "name", &self.0[0])?;
         put_text(&mut map, "value", &self.0[1])?;
+        map.end()
+    }
+}
+
+/// Entries as objects, or nothing if there is no list of them.
+fn objects<'a, T, O>(list: Option<&'a [T]>, object: impl Fn(&'a T) -> O) -> Option<Vec<O>> {
+    list.map(|list| list.iter().map(object).collect())
+}
+
+struct ModObject<'a>(&'a Mod);
+
+impl Serialize for ModObject<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Mod { name, workshop_id, hash } = self.0;
+        let mut map = serializer.serialize_map(None)?;
+        match name {
+            Some(bytes) => {
+                let mut name = Text::default();
+                name.set(bytes);
+                put_text(&mut map, "name", &name)?;
+            }
+            None => map.serialize_entry("name", &None::<&str>)?,
+        }
+        // 64 bits: a string, like every other such id.
+        map.serialize_entry("workshop_id", &workshop_id.map(|id| id.to_string()))?;
+        map.serialize_entry("hash", &hex(hash))?;
+        map.end()
+    }
+}
+
+struct DlcObject<'a>(&'a Dlc);
+
+impl Serialize for DlcObject<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Dlc { name, app_id, hash } = self.0;
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("name", name)?;
+        map.serialize_entry("app_id", app_id)?;
+        map.serialize_entry("hash", &hash.map(|hash| hex(&hash)))?;
         map.end()
     }
 }
@@ -255,5 +296,32 @@ mod tests {
                 {"name": "b", "value": "\u{2401}", "value_hex": "01"},
             ])
         );
+    }
+
+    #[test]
+    fn mods_and_dlc_stand_beside_the_rules_that_named_them() {
+        let mut record = ServerRecord::new();
+        let lists = |record: &ServerRecord| {
+            let mut object = object(record);
+            (object.remove("mods"), object.remove("dlc"))
+        };
+        assert_eq!(lists(&record), (None, None));
+        record.set_query(Query::Rules, QueryStatus::Ok);
+        assert_eq!(lists(&record), (Some(json!(null)), Some(json!(null))));
+        record.dlc = Some(Vec::new());
+        let name = Some(Box::from(*b"a\xFF"));
+        record.mods = Some(vec![
+            Mod { name, workshop_id: Some(u64::MAX), hash: [0x0A, 0xB0, 0, 1] },
+            Mod { name: None, workshop_id: None, hash: [0; 4] },
+        ]);
+        let first = json!({
+            "name": "a\u{FFFD}", "name_hex": "61ff", "workshop_id": "18446744073709551615", "hash": "0ab00001"
+        });
+        let second = json!({"name": null, "workshop_id": null, "hash": "00000000"});
+        assert_eq!(lists(&record), (Some(json!([first, second])), Some(json!([]))));
+        let named = Dlc { name: Some("Zeus"), app_id: None, hash: Some([0xFF, 0, 0, 0]) };
+        record.dlc = Some(vec![named, Dlc { name: None, app_id: Some(70), hash: None }]);
+        let zeus = json!({"name": "Zeus", "app_id": null, "hash": "ff000000"});
+        assert_eq!(lists(&record).1, Some(json!([zeus, {"name": null, "app_id": 70, "hash": null}])));
     }
 }

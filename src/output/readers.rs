@@ -145,12 +145,14 @@ fn frictionless() -> String {
 }
 
 /// The lists of NDJSON as DuckDB types.
-const DUCKDB_LISTS: [(&str, &str); 2] = [
+const DUCKDB_LISTS: [(&str, &str); 4] = [
     (
         List::Players.as_str(),
         "STRUCT(\"index\" BIGINT, name VARCHAR, name_hex VARCHAR, score BIGINT, duration_s DOUBLE, deaths BIGINT, money BIGINT)[]",
     ),
     (List::Rules.as_str(), "STRUCT(name VARCHAR, name_hex VARCHAR, value VARCHAR, value_hex VARCHAR)[]"),
+    (List::Mods.as_str(), "STRUCT(name VARCHAR, name_hex VARCHAR, workshop_id UBIGINT, hash VARCHAR)[]"),
+    (List::Dlc.as_str(), "STRUCT(name VARCHAR, app_id BIGINT, hash VARCHAR)[]"),
 ];
 const HINT: &str = "Reads CSV written by fragscan with every column";
 const HINT_NDJSON: &str = "Reads NDJSON; a key that ends in _hex has the bytes of a text that is not exactly them";
@@ -166,6 +168,16 @@ mod tests {
             for column in COLUMNS {
                 let quoted = [format!("'{}'", column.name), format!("\"{}\"", column.name)];
                 assert!(quoted.iter().any(|name| text.contains(name)), "{format:?} lacks {}", column.name);
+            }
+        }
+    }
+
+    #[test]
+    fn readers_of_ndjson_name_every_list() {
+        for (format, quote) in [(ReaderFormat::DuckDb, '\''), (ReaderFormat::Pandas, '"')] {
+            for list in List::ALL {
+                let name = format!("{quote}{}{quote}", list.as_str());
+                assert!(format.text().contains(&name), "{format:?} lacks {name}");
             }
         }
     }

@@ -3,7 +3,7 @@
 //! Parsers read through [`Fields`] with the name of each field. With `()` as the scribe nothing is written down and the
 //! names cost nothing; with a [`Dissection`] every field is noted with its place, its type and its value.
 
-use crate::wire::{DecodeError, Reader};
+use crate::wire::{DecodeError, Problem, Reader};
 
 /// A cursor over a message whose reads are told to a scribe.
 #[derive(Debug)]
@@ -19,6 +19,9 @@ pub trait Scribe {
 
     /// What follows belongs to entry `number` (from 0) of `list`.
     fn entry(&mut self, list: &'static str, number: usize);
+
+    /// What follows belongs to no list.
+    fn leave(&mut self);
 }
 
 /// The value of a field, as it is to be shown.
@@ -65,6 +68,12 @@ impl<'a, S: Scribe> Fields<'a, S> {
     #[inline]
     pub fn entry(&mut self, list: &'static str, number: usize) {
         self.scribe.entry(list, number);
+    }
+
+    /// What follows belongs to no list.
+    #[inline]
+    pub fn leave(&mut self) {
+        self.scribe.leave();
     }
 
     /// One byte, a number.
@@ -139,6 +148,22 @@ impl<'a, S: Scribe> Fields<'a, S> {
         Ok(value)
     }
 
+    /// `size` bytes, at most eight, little-endian.
+    #[inline]
+    pub fn uint_le(&mut self, name: &'static str, size: usize) -> Result<u64, DecodeError> {
+        let at = self.reader.position();
+        let mut bytes = [0; 8];
+        let value = match bytes.get_mut(..size) {
+            Some(low) => {
+                low.copy_from_slice(self.reader.bytes(size)?);
+                u64::from_le_bytes(bytes)
+            }
+            None => return Err(self.reader.error(Problem::Value)),
+        };
+        self.scribe.note(name, "uint le", at, size, Shown::Number(value));
+        Ok(value)
+    }
+
     /// `N` bytes as they are.
     #[inline]
     pub fn array<const N: usize>(&mut self, name: &'static str) -> Result<[u8; N], DecodeError> {
@@ -165,6 +190,22 @@ impl<'a, S: Scribe> Fields<'a, S> {
                 Err(error)
             }
         }
+    }
+
+    /// Text behind a byte that says how long it is. One that is cut is put into `field` as far as it goes, and is an error.
+    #[inline]
+    pub fn counted_text(&mut self, name: &'static str, field: &mut Option<&'a [u8]>) -> Result<(), DecodeError> {
+        let at = self.reader.position();
+        let length = usize::from(self.reader.u8()?);
+        if let Ok(text) = self.reader.bytes(length) {
+            *field = Some(text);
+            self.scribe.note(name, "counted string", at, length + 1, Shown::Text(text));
+            return Ok(());
+        }
+        let rest = self.reader.take_rest();
+        *field = Some(rest);
+        self.scribe.note(name, "counted string, cut", at, rest.len() + 1, Shown::Text(rest));
+        Err(self.reader.error(Problem::Cut))
     }
 
     /// Everything that is left, as text.
@@ -199,6 +240,8 @@ impl Scribe for () {
     fn note(&mut self, _: &'static str, _: &'static str, _: usize, _: usize, _: Shown<'_>) {}
     #[inline]
     fn entry(&mut self, _: &'static str, _: usize) {}
+    #[inline]
+    fn leave(&mut self) {}
 }
 
 /// A message taken apart.
@@ -226,13 +269,6 @@ pub struct Field {
     pub value: String,
 }
 
-impl Dissection {
-    /// What follows belongs to no list.
-    pub fn leave(&mut self) {
-        self.entry = None;
-    }
-}
-
 impl Scribe for &mut Dissection {
     fn note(&mut self, name: &'static str, kind: &'static str, at: usize, size: usize, value: Shown<'_>) {
         let name = match self.entry {
@@ -248,6 +284,10 @@ impl Scribe for &mut Dissection {
 
     fn entry(&mut self, list: &'static str, number: usize) {
         self.entry = Some((list, number));
+    }
+
+    fn leave(&mut self) {
+        self.entry = None;
     }
 }
 
@@ -272,7 +312,6 @@ const MOST_BYTES: usize = 32;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wire::Problem;
 
     #[test]
     fn every_read_is_noted_with_its_place() {
@@ -305,5 +344,24 @@ mod tests {
         let mut fields = Fields::silent(Reader::new(b"\x01\x02\x03\x04\x05\x06\x07\x08\x09"));
         assert_eq!(fields.u64_le("id"), Ok(0x0807_0605_0403_0201));
         assert_eq!(fields.u16_le("port").map_err(|error| (error.problem, error.at)), Err((Problem::Cut, 8)));
+    }
+
+    #[test]
+    fn numbers_and_texts_may_say_their_size() {
+        let mut dissection = Dissection::default();
+        let mut fields = Fields::new(Reader::new(b"\x01\x02\x03\x02ab\x00\x05abc"), &mut dissection);
+        let mut text = None;
+        fields.entry("mod", 0);
+        assert_eq!((fields.uint_le("id", 3), fields.uint_le("nothing", 0)), (Ok(0x03_02_01), Ok(0)));
+        assert_eq!(fields.uint_le("id", 9).map_err(|error| (error.problem, error.at)), Err((Problem::Value, 3)));
+        assert_eq!((fields.counted_text("name", &mut text), text), (Ok(()), Some(&b"ab"[..])));
+        fields.leave();
+        assert_eq!((fields.counted_text("name", &mut text), text), (Ok(()), Some(&b""[..])));
+        let cut = fields.counted_text("name", &mut text).map_err(|error| (error.problem, error.at));
+        assert_eq!((cut, text), (Err((Problem::Cut, 11)), Some(&b"abc"[..])));
+        let places: Vec<_> = dissection.fields.iter().map(|f| (f.name.as_str(), f.at, f.size)).collect();
+        let expected =
+            [("mod 0 id", 0, 3), ("mod 0 nothing", 3, 0), ("mod 0 name", 3, 3), ("name", 6, 1), ("name", 7, 4)];
+        assert_eq!(places, expected);
     }
 }

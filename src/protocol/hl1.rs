@@ -292,9 +292,6 @@ fn infostring(pairs: &[u8], record: &mut ServerRecord) {
             _ => {}
         }
     }
-    record.players_best = record.players;
-    record.max_players_best = record.max_players;
-    record.players_basis = record.players.map(|_| "reported");
 }
 
 fn put_infostring(persona: &Persona, out: &mut Vec<u8>) {

@@ -90,7 +90,9 @@ impl Persona {
     /// Slots.
     #[must_use]
     pub fn max_players(&self) -> u8 {
-        SLOTS[self.pick(4, SLOTS.len() as u64) as usize]
+        // GoldSource has no more than 32.
+        let slots = if self.engine.is_gold_source() { &SLOTS[..5] } else { &SLOTS };
+        slots[self.pick(4, slots.len() as u64) as usize]
     }
 
     /// Players, bots among them.

@@ -121,9 +121,15 @@ pub static COLUMNS: &[Column] = &[
     integer("players", "players", "players as reported", |r| number(r.players)),
     integer("max_players", "players", "slots as reported", |r| number(r.max_players)),
     integer("bots", "players", "bots as reported", |r| number(r.bots)),
-    integer("players_best", "players", "best known number of players", |r| number(r.players_best)),
+    integer("players_best", "players", "best known number of players: see players_basis", |r| number(r.players_best)),
     integer("max_players_best", "players", "best known number of slots", |r| number(r.max_players_best)),
-    text("players_basis", "where the best known numbers come from", |r| word(r.players_basis)),
+    text(
+        "players_basis",
+        "where the best known numbers come from: reported (bots count where the game counts them, see bots), \
+         rust_keywords (cp and mp; the queue does not count), mordhau_keywords (B), squad_rules (PlayerCount_i; ghosts do \
+         not count), player_list (entries with a name)",
+        |r| word(r.players_basis),
+    ),
     text("server_type", "dedicated, listen or proxy; another letter as it was sent", |r| letter(r.server_type)),
     text("os", "linux, windows or macos; another letter as it was sent", |r| letter(r.os)),
     boolean("password", "a password is needed", |r| flag(r.password)),
@@ -149,11 +155,15 @@ pub enum List {
     Players,
     /// The server's rules.
     Rules,
+    /// Mods that players need.
+    Mods,
+    /// DLC that players need.
+    Dlc,
 }
 
 impl List {
     /// All of them, in their order.
-    pub const ALL: [Self; 2] = [Self::Players, Self::Rules];
+    pub const ALL: [Self; 4] = [Self::Players, Self::Rules, Self::Mods, Self::Dlc];
 
     /// The key that it has.
     #[must_use]
@@ -161,6 +171,8 @@ impl List {
         match self {
             Self::Players => "player_list",
             Self::Rules => "rules",
+            Self::Mods => "mods",
+            Self::Dlc => "dlc",
         }
     }
 
@@ -170,6 +182,8 @@ impl List {
         match self {
             Self::Players => "who plays: objects of index, name, score, duration_s (and deaths, money of The Ship)",
             Self::Rules => "the server's rules in their order: objects of name and value",
+            Self::Mods => "mods that Arma 3 and DayZ servers name in their rules: objects of name, workshop_id, hash",
+            Self::Dlc => "DLC that Arma 3 and DayZ servers name in their rules: objects of name, app_id, hash",
         }
     }
 
@@ -178,7 +192,7 @@ impl List {
     pub const fn query(self) -> Query {
         match self {
             Self::Players => Query::Players,
-            Self::Rules => Query::Rules,
+            Self::Rules | Self::Mods | Self::Dlc => Query::Rules,
         }
     }
 }

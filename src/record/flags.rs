@@ -30,6 +30,14 @@ impl Flags {
     pub const GOLDSOURCE_DUAL: Self = Self(1 << 8);
     /// The server hides its players: the only one in the list is called "Max Players" and has the slots as its score.
     pub const PLAYERS_HIDDEN: Self = Self(1 << 9);
+    /// The overflow byte in the rules of an Arma 3 or DayZ server is not zero: something may have been left out.
+    pub const RULES_OVERFLOW: Self = Self(1 << 10);
+    /// All players are bots, and half of the slots or more are taken: the count is hardly one of people.
+    pub const BOTS_FILL: Self = Self(1 << 11);
+    /// The number of slots is one that the game does not have: 255, all that a byte holds, or more than 32 on GoldSource.
+    pub const MAX_PLAYERS_FAKE: Self = Self(1 << 12);
+    /// More than twenty ports of the address gave this answer.
+    pub const SAME_ANSWER: Self = Self(1 << 13);
 
     /// Every flag with its word and its meaning.
     pub const ALL: &[(Self, &str, &str)] = &[
@@ -54,6 +62,27 @@ impl Flags {
             Self::PLAYERS_HIDDEN,
             "players_hidden",
             "the server hides its players: the only one in the list is called Max Players and has the slots as its score",
+        ),
+        (
+            Self::RULES_OVERFLOW,
+            "rules_overflow",
+            "the overflow byte in the rules of an Arma 3 or DayZ server is not zero: something may have been left out",
+        ),
+        (
+            Self::BOTS_FILL,
+            "bots_fill",
+            "suspicion: bots are as many as players_best, or more, and take half of the slots at least",
+        ),
+        (
+            Self::MAX_PLAYERS_FAKE,
+            "max_players_fake",
+            "suspicion: a number of slots that the game does not have: 255 (all that a byte holds), or more than 32 on \
+             GoldSource",
+        ),
+        (
+            Self::SAME_ANSWER,
+            "same_answer",
+            "suspicion, with --flag-clones: twenty other ports of the address gave the same name, map and players before",
         ),
     ];
 

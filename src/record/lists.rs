@@ -1,7 +1,8 @@
-//! The lists of a record: who plays, and the server's rules, in the order and with the bytes in which they were sent.
+//! The lists of a record: who plays, the server's rules, and what it wants installed, in the order and with the bytes in
+//! which they were sent.
 //!
-//! A list holds its texts in one buffer, since a server may have hundreds of rules and a scan hundreds of thousands of
-//! servers. Texts stay bytes until they are written: only the outputs that have lists pay for making them presentable.
+//! Players and rules hold their texts in one buffer each, since a server may have hundreds of rules and a scan hundreds of thousands
+//! of servers. Mods are rare and few. Texts stay bytes until they are written: only the outputs that have lists pay for making them presentable.
 
 /// The players of a server.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -35,6 +36,28 @@ pub struct Rules {
     /// Where a name ends in `texts`, and where its value does.
     ends: Vec<[u32; 2]>,
     present: bool,
+}
+
+/// A mod that players need.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mod {
+    /// Name as sent; absent where the list ends before it.
+    pub name: Option<Box<[u8]>>,
+    /// Number in the Steam Workshop; absent for mods that are not from there.
+    pub workshop_id: Option<u64>,
+    /// Short hash of its files, as sent.
+    pub hash: [u8; 4],
+}
+
+/// A DLC that players need.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Dlc {
+    /// Name; absent where nobody has said what the bit or the number stands for.
+    pub name: Option<&'static str>,
+    /// Steam application id, where the server names it.
+    pub app_id: Option<u32>,
+    /// Short hash of its files, as sent; absent where the list ends before it.
+    pub hash: Option<[u8; 4]>,
 }
 
 impl Players {

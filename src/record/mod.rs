@@ -14,7 +14,7 @@ mod text;
 
 pub use columns::{COLUMNS, Column, Kind, List, Selection, Value, all_columns, column};
 pub use flags::Flags;
-pub use lists::{Player, Players, Rules};
+pub use lists::{Dlc, Mod, Player, Players, Rules};
 pub use status::{Query, QuerySet, QueryStatus, Status, UnknownQuery};
 pub use text::Text;
 
@@ -112,6 +112,10 @@ pub struct ServerRecord {
     pub player_list: Players,
     /// The server's rules.
     pub rules: Rules,
+    /// Mods that players need, where the server lists them.
+    pub mods: Option<Vec<Mod>>,
+    /// DLC that players need, where the server lists them.
+    pub dlc: Option<Vec<Dlc>>,
     /// What was odd.
     pub flags: Flags,
     /// What the server or the system said when it failed.
@@ -166,6 +170,8 @@ impl ServerRecord {
             rules_declared: None,
             player_list: Players::default(),
             rules: Rules::default(),
+            mods: None,
+            dlc: None,
             flags: Flags::NONE,
             error: Text::default(),
         }
@@ -215,6 +221,8 @@ impl ServerRecord {
             spectator_port,
             players_declared,
             rules_declared,
+            mods,
+            dlc,
             flags,
             name: _,
             map: _,
@@ -261,6 +269,8 @@ impl ServerRecord {
         self.spectator_port = spectator_port;
         self.players_declared = players_declared;
         self.rules_declared = rules_declared;
+        self.mods = mods;
+        self.dlc = dlc;
         self.flags = flags;
     }
 
@@ -304,6 +314,7 @@ mod tests {
         record.rules.begin();
         record.rules.push(b"sv_gravity", b"800");
         record.player_list.begin();
+        record.mods = Some(Vec::new());
         record.set_query(Query::Info, QueryStatus::Ok);
         record.clear();
         assert_eq!(record, ServerRecord::new());

@@ -2,12 +2,14 @@
 
 use std::collections::HashSet;
 use std::io::{BufRead, BufReader, Read};
+use std::net::{Ipv4Addr, UdpSocket};
 use std::process::Stdio;
+use std::thread;
 
 use assert_cmd::cargo::cargo_bin;
 use serde_json::Value;
 
-use crate::support::{Folder, Object, Table};
+use crate::support::{Folder, HANG, Object, Table};
 
 #[test]
 fn csv_and_ndjson_of_one_run_say_the_same() {
@@ -166,4 +168,34 @@ fn what_a_small_buffer_loses_is_told_apart_from_what_never_came() {
     let answered = number("/rows/status/ok");
     assert_eq!(answered + number("/rows/status/timeout"), 3_000);
     assert!(number("/datagrams/dropped_by_kernel") >= number("/rows/status/timeout") - number("/datagrams/late"));
+}
+
+#[test]
+fn the_same_answer_from_many_ports_of_an_address_is_flagged_when_that_is_asked_for() {
+    let folder = Folder::new();
+    let reply = b"\xFF\xFF\xFF\xFFI\x11one name\0map\0folder\0game\0\0\0\x05\x10\0dl\0\x001\0";
+    let sockets: Vec<_> = (0..25).map(|_| UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).expect("ports are free")).collect();
+    let targets: Vec<String> =
+        sockets.iter().map(|socket| socket.local_addr().expect("it is bound").to_string()).collect();
+    thread::scope(|scope| {
+        for socket in &sockets {
+            socket.set_read_timeout(Some(HANG)).expect("a time-out can be set");
+            scope.spawn(move || {
+                // Two scans ask each.
+                for _ in 0..2 {
+                    let (_, from) = socket.recv_from(&mut [0; 64]).expect("somebody asks");
+                    socket.send_to(reply, from).expect("loopback takes it");
+                }
+            });
+        }
+        folder.write("list.txt", targets.join("\n"));
+        let common = ["scan", "-i", "list.txt", "--include-private", "--timeout", "20s"];
+        let flags = |more: &[&str]| {
+            let run = folder.run_well(&[&common[..], more].concat());
+            Table::read(&run.stdout).column("flags").into_iter().map(str::to_owned).collect::<Vec<_>>()
+        };
+        assert!(flags(&[]).iter().all(String::is_empty));
+        let flagged = flags(&["--flag-clones", "--where", "flags=same_answer", "--format", "csv"]);
+        assert_eq!(flagged, ["same_answer"; 5], "the 21st and those behind it");
+    });
 }

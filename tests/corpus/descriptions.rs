@@ -4,6 +4,7 @@
 use serde_json::{Map, Value, json};
 
 use super::expected::{Expected, List};
+use super::facts;
 use super::fields::{DETAILS, INFO};
 use super::files::Fixture;
 use super::messages::PIECE;
@@ -31,6 +32,7 @@ pub(crate) fn expected(fixture: &Fixture) -> Expected {
     } else if fixture.is_challenge() {
         expected.failed("info_status", "challenge_only");
     }
+    facts::expect(&mut expected, fixture);
     if expected.column("status") != Some(&json!("malformed")) && expected.column("fragments").is_none() {
         let mut pieces: Vec<_> = fixture.datagrams.iter().filter(|datagram| datagram.starts_with(PIECE)).collect();
         pieces.sort();
@@ -194,6 +196,8 @@ const NULL: &[&str] = &[
     "rules_declared",
     "player_list",
     "rules",
+    "mods",
+    "dlc",
     "error",
     "address",
     "ip",

@@ -51,6 +51,11 @@ impl Expected {
         self.flags.insert(flag);
     }
 
+    /// Whether there should be a flag.
+    pub(crate) fn has_flag(&self, flag: &str) -> bool {
+        self.flags.contains(flag)
+    }
+
     /// With a list under `key`.
     pub(crate) fn set_list(&mut self, key: &'static str, list: List) {
         self.columns.remove(key);

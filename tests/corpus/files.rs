@@ -18,6 +18,8 @@ pub(crate) struct Fixture {
     pub(crate) datagrams: Vec<Vec<u8>>,
     /// What the messages say, in their order.
     pub(crate) entries: Vec<Value>,
+    /// What is hidden in the rules, if anything is.
+    pub(crate) hidden: Option<Value>,
     protocol: String,
 }
 
@@ -75,6 +77,7 @@ impl Fixture {
                 .map(bytes)
                 .collect(),
             entries: json["expected"].as_array().cloned().unwrap_or_default(),
+            hidden: json.get("arma3_decoded").or(json.get("dayz_decoded")).cloned(),
         }
     }
 

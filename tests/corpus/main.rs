@@ -21,6 +21,7 @@ mod decode;
 mod descriptions;
 mod dissection;
 mod expected;
+mod facts;
 mod fields;
 mod files;
 mod games;

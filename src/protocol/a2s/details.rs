@@ -188,9 +188,6 @@ impl<'a> Details<'a> {
         record.players = self.players.map(u32::from);
         record.max_players = self.max_players.map(u32::from);
         record.bots = self.bots.map(u32::from);
-        record.players_best = record.players;
-        record.max_players_best = record.max_players;
-        record.players_basis = self.players.map(|_| "reported");
         record.server_type = self.server_type.map(info::server_type);
         record.os = self.os.map(info::os);
         record.password = self.password.map(|byte| byte != 0);

@@ -123,9 +123,6 @@ impl<'a> Info<'a> {
         record.players = self.players.map(u32::from);
         record.max_players = self.max_players.map(u32::from);
         record.bots = self.bots.map(u32::from);
-        record.players_best = record.players;
-        record.max_players_best = record.max_players;
-        record.players_basis = self.players.map(|_| "reported");
         record.server_type = self.server_type.map(server_type);
         record.os = self.os.map(os);
         record.password = self.password.map(|byte| byte != 0);

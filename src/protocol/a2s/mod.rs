@@ -21,8 +21,10 @@ use crate::wire::{DecodeError, Problem, Reader};
 
 use super::{Ask, Dissection, Fields, Found, Ignored, Join, Next, Persona, Protocol, Replies, Scribe, Spec, Step};
 
+mod counts;
 mod details;
 mod info;
+mod mods;
 pub(super) mod players;
 pub(super) mod rules;
 mod serve;
@@ -252,6 +254,7 @@ impl<'a> Kept<'a> {
         }
         if let Some(body) = self.rules.filter(|_| queries.contains(Query::Rules)) {
             rules::fill(body, record);
+            mods::fill(record);
             record.set_query(Query::Rules, QueryStatus::Ok);
         }
         if self.ping && queries.contains(Query::Ping) {
@@ -264,6 +267,7 @@ impl<'a> Kept<'a> {
         if self.pieces {
             split::say_what_is_missing(answers, record);
         }
+        counts::settle(record);
     }
 }
 
@@ -275,6 +279,7 @@ pub(super) fn dissect(data: &[u8], others: &[&[u8]], notes: &mut Dissection) -> 
     let mut fields = Fields::new(Reader::new(data), &mut *notes);
     let kind = read_header(&mut fields)?;
     let mut record = ServerRecord::new();
+    let body = fields.reader().position();
     let (title, result) = match kind {
         INFO => ("info", Info::read_from(&mut fields).1),
         DETAILS => ("info in its old form", Details::read_from(&mut fields).1),
@@ -291,7 +296,8 @@ pub(super) fn dissect(data: &[u8], others: &[&[u8]], notes: &mut Dissection) -> 
         _ => ("unknown", Err(DecodeError::new(Problem::Type, (fields.reader().position() - 1) as u32))),
     };
     notes.title = title;
-    result
+    // Behind the count; without rules there are no pages.
+    result.and(mods::dissect(&record.rules, body + 2, notes))
 }
 
 /// A reader behind the header. Garry's Mod servers repeat the header; every repeat is skipped.
