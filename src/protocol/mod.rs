@@ -33,6 +33,7 @@ pub use progress::Progress;
 registry! {
     a2s,
     hl1,
+    quake3,
     #[cfg(test)]
     probe,
 }
