@@ -99,14 +99,14 @@ pub(super) fn read<'a, S: Scribe>(fields: &mut Fields<'a, S>, word: Word, mut ea
             fields.pass(text.len());
         } else {
             fields.entry("player", players);
-            let (read, odd) = if text.starts_with(b"\\") {
+            let (player, odd) = if text.starts_with(b"\\") {
                 (Some(player_of_pairs(fields, text)), Flags::NONE)
             } else {
                 player_of_line(fields, text)
             };
             flags |= odd;
-            if let Some((player, bot)) = read {
-                each(Entry::Player { player, bot });
+            if let Some(player) = player {
+                each(player);
                 players += 1;
             }
         }
@@ -223,40 +223,30 @@ fn value_of<'a>(line: &'a [u8], key: &[u8]) -> Option<&'a [u8]> {
 }
 
 /// Reads a player who is described by keys and values.
-fn player_of_pairs<'a, S: Scribe>(fields: &mut Fields<'a, S>, line: &'a [u8]) -> (Player<&'a [u8]>, bool) {
+fn player_of_pairs<'a, S: Scribe>(fields: &mut Fields<'a, S>, line: &'a [u8]) -> Entry<'a> {
     fields.span("keys and values", line.len());
     let number_of = |key| value_of(line, key).and_then(number);
-    let player = Player {
-        name: value_of(line, b"name").unwrap_or_default(),
-        score: number_of(b"score"),
-        ping_ms: number_of(b"ping"),
-        ..Player::default()
-    };
-    (player, false)
+    let (score, ping_ms) = (number_of(b"score"), number_of(b"ping"));
+    let name = value_of(line, b"name").unwrap_or_default();
+    Entry::Player { player: Player { name, score, ping_ms, ..Player::default() }, bot: false }
 }
 
 /// Reads a player's line: up to two numbers, a name in quotes, and whatever else there is, which differs between games. A
-/// line with neither is no player.
-fn player_of_line<'a, S: Scribe>(
-    fields: &mut Fields<'a, S>,
-    line: &'a [u8],
-) -> (Option<(Player<&'a [u8]>, bool)>, Flags) {
+/// line without a name that is not two numbers at least is no player.
+fn player_of_line<'a, S: Scribe>(fields: &mut Fields<'a, S>, line: &'a [u8]) -> (Option<Entry<'a>>, Flags) {
     let quote = memchr(b'"', line);
     let mut left = quote.unwrap_or(line.len());
     let score = read_number(fields, "score", &mut left);
-    let ping_ms = if score.is_some() { read_number(fields, "ping", &mut left) } else { None };
-    let player = |name| Player { name, score, ping_ms, ..Player::default() };
+    let ping_ms = score.and_then(|_| read_number(fields, "ping", &mut left));
+    let entry = |name, bot| Entry::Player { player: Player { name, score, ping_ms, ..Player::default() }, bot };
     let Some(first) = quote else {
         let name = fields.span("rest", left).trim_ascii();
-        return match ping_ms {
-            Some(_) => (Some((player(name), false)), Flags::NONE),
-            None => (None, Flags::TRAILING_BYTES),
-        };
+        return if ping_ms.is_some() { (Some(entry(name, false)), Flags::NONE) } else { (None, Flags::TRAILING_BYTES) };
     };
     fields.pass(left + 1);
     let Some(last) = memrchr(b'"', line).filter(|last| *last > first) else {
         let name = fields.span("name, cut", line.len() - first - 1);
-        return (Some((player(name), false)), Flags::TRUNCATED);
+        return (Some(entry(name, false)), Flags::TRUNCATED);
     };
     let name = fields.span("name", last - first - 1);
     fields.pass(1);
@@ -265,7 +255,7 @@ fn player_of_line<'a, S: Scribe>(
         length => fields.span("rest", length),
     };
     let bot = more.split(u8::is_ascii_whitespace).any(|word| word == b"[bot]");
-    (Some((player(name), bot)), Flags::NONE)
+    (Some(entry(name, bot)), Flags::NONE)
 }
 
 /// Reads a number out of the next `left` bytes, if one comes next there.

@@ -191,7 +191,7 @@ impl Request {
 }
 
 impl Session {
-    fn asking(&self, wanted: QuerySet) -> Request {
+    fn asking(self, wanted: QuerySet) -> Request {
         match self.progress.asking(wanted) {
             Query::Info | Query::Ping => Request::Info,
             Query::Players | Query::Rules => Request::Status,
@@ -212,7 +212,7 @@ impl Session {
         Step::Answer(if awaited { self.go_on(wanted) } else { Next::Stay })
     }
 
-    fn go_on(&self, wanted: QuerySet) -> Next {
+    fn go_on(self, wanted: QuerySet) -> Next {
         match self.progress.next(wanted) {
             None => Next::Finish,
             // A server that has said nothing so far hardly answers the next request.
