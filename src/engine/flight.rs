@@ -240,7 +240,8 @@ impl Flight {
     /// The protocol that is being spoken, and what is asked in it. `plans` and `settings` are those of the run.
     pub(super) fn asked<'a>(&self, plans: &'a [Plan], settings: &Settings) -> (AnyProtocol, Ask<'a>) {
         let plan = &plans[usize::from(self.plan)];
-        (plan.legs[usize::from(self.leg)].protocol, plan.ask(settings, self.address))
+        let protocol = plan.legs[usize::from(self.leg)].protocol;
+        (protocol, plan.ask(protocol, settings, self.address))
     }
 
     fn new(address: SocketAddr, now: Instant) -> Self {

@@ -72,9 +72,9 @@ impl Plan {
         Self { legs: vec![Leg { protocol, port: None }], parameters: "".into() }
     }
 
-    /// What is asked of the server at `address`.
+    /// What is asked in `protocol` of the server at `address`.
     #[must_use]
-    pub fn ask(&self, settings: &Settings, address: std::net::SocketAddr) -> Ask<'_> {
-        Ask { queries: settings.queries, address, parameters: &self.parameters, key: settings.key }
+    pub fn ask(&self, protocol: AnyProtocol, settings: &Settings, address: std::net::SocketAddr) -> Ask<'_> {
+        Ask { queries: protocol.asked(settings.queries), address, parameters: &self.parameters, key: settings.key }
     }
 }

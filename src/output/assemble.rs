@@ -55,8 +55,9 @@ impl Assembler {
         let Some(plan) = self.plans.get(usize::from(finished.plan)) else { return };
         let Some(leg) = plan.legs.get(usize::from(finished.leg)) else { return };
         record.protocol = leg.protocol.spec().name;
-        leg.protocol.decode(answers, &plan.ask(&self.settings, finished.address), record);
-        self.settle(finished, record);
+        let ask = plan.ask(leg.protocol, &self.settings, finished.address);
+        leg.protocol.decode(answers, &ask, record);
+        settle(ask.queries, finished.status, &finished.reasons, record);
     }
 
     fn fill(&self, finished: &Finished, record: &mut ServerRecord) {
@@ -79,11 +80,6 @@ impl Assembler {
         if let Some(number) = finished.os_error {
             record.flags |= record.error.set(io::Error::from_raw_os_error(number).to_string().as_bytes());
         }
-    }
-
-    /// Says how each query that was asked has ended, and the target with them.
-    fn settle(&self, finished: &Finished, record: &mut ServerRecord) {
-        settle(self.settings.queries, finished.status, &finished.reasons, record);
     }
 }
 

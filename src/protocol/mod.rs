@@ -50,6 +50,11 @@ pub trait Protocol: Sync {
         Pace::default()
     }
 
+    /// The queries that it has; others are not asked of its servers.
+    fn queries(&self) -> QuerySet {
+        QuerySet::ALL
+    }
+
     /// Appends the datagram of the current step to `out`: the first one, a retry, the next step.
     fn request(&self, session: &Self::Session, ask: &Ask<'_>, out: &mut Vec<u8>);
 
@@ -215,6 +220,15 @@ pub enum Join {
 #[must_use]
 pub fn by_name(name: &str) -> Option<AnyProtocol> {
     all().find(|p| p.spec().name == name || p.spec().aliases.contains(&name))
+}
+
+impl AnyProtocol {
+    /// What is asked of a server when `wanted` is: the queries that the protocol has, or info if it has none of them.
+    #[must_use]
+    pub fn asked(&self, wanted: QuerySet) -> QuerySet {
+        let asked = wanted.intersection(self.queries());
+        if asked.is_empty() { QuerySet::of(Query::Info) } else { asked }
+    }
 }
 
 impl fmt::Debug for AnyProtocol {
