@@ -49,6 +49,17 @@ impl Text {
         flags
     }
 
+    /// Takes `shown` as the new value of a text that came as `original`, and says what else had to be changed: for texts
+    /// with colour codes, or in another encoding.
+    pub fn set_shown(&mut self, shown: &[u8], original: &[u8]) -> Flags {
+        let flags = self.set(shown);
+        if shown != original {
+            self.original.clear();
+            self.original.extend_from_slice(original);
+        }
+        flags
+    }
+
     /// The text, if there is one.
     #[must_use]
     pub fn as_str(&self) -> Option<&str> {
@@ -119,6 +130,15 @@ mod tests {
         assert_eq!(text.set("a\u{9B}31m\u{85}\u{2028}b".as_bytes()), Flags::CONTROL_CHARS);
         assert_eq!(text.as_str(), Some("a\u{FFFD}31m\u{FFFD}\u{FFFD}b"));
         assert!(text.original().is_some());
+    }
+
+    #[test]
+    fn a_text_that_is_shown_in_another_form_keeps_the_bytes_as_they_came() {
+        let mut text = Text::default();
+        assert_eq!(text.set_shown(b"red\n", b"^1red\n"), Flags::CONTROL_CHARS);
+        assert_eq!((text.as_str(), text.original()), (Some("red\u{240A}"), Some(&b"^1red\n"[..])));
+        assert_eq!(text.set_shown(b"plain", b"plain"), Flags::NONE);
+        assert_eq!((text.as_str(), text.original()), (Some("plain"), None));
     }
 
     #[test]
