@@ -32,6 +32,7 @@ pub use progress::Progress;
 
 registry! {
     a2s,
+    bedrock,
     hl1,
     #[cfg(test)]
     probe,
