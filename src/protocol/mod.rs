@@ -34,6 +34,7 @@ registry! {
     a2s,
     bedrock,
     hl1,
+    minecraft,
     #[cfg(test)]
     probe,
 }

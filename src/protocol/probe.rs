@@ -11,7 +11,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
 use super::{Ask, Dissection, Fields, Found, Ignored, Join, Next, Pace, Persona, Protocol, Replies, Spec, Step};
-use crate::record::{Query, QueryStatus, ServerRecord};
+use crate::record::{Query, QuerySet, QueryStatus, ServerRecord};
 use crate::wire::{DecodeError, Problem, Reader};
 
 /// A variant of the test protocol.
@@ -63,6 +63,10 @@ impl Protocol for Dialect {
 
     fn pace(&self) -> Pace {
         self.pace
+    }
+
+    fn queries(&self) -> QuerySet {
+        QuerySet::of(Query::Info).with(Query::Rules)
     }
 
     fn request(&self, session: &Session, ask: &Ask<'_>, out: &mut Vec<u8>) {

@@ -164,7 +164,7 @@ impl List {
     #[must_use]
     pub const fn meaning(self) -> &'static str {
         match self {
-            Self::Players => "who plays: objects of index, name, score, duration_s (and deaths, money of The Ship)",
+            Self::Players => "who plays: objects of index, name, score, duration_s (and deaths, money of some games)",
             Self::Rules => "the server's rules in their order: objects of name and value",
         }
     }

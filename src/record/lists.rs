@@ -22,7 +22,7 @@ pub struct Player<N> {
     pub score: Option<i32>,
     /// Seconds since the player came; negative for some bots. Not always a finite number.
     pub duration_s: Option<f32>,
-    /// Deaths (The Ship).
+    /// Deaths (The Ship, Unreal Tournament 3).
     pub deaths: Option<u32>,
     /// Money (The Ship).
     pub money: Option<u32>,
@@ -53,6 +53,11 @@ impl Players {
     /// The players without their names, for what is sent behind the list.
     pub fn entries_mut(&mut self) -> impl Iterator<Item = &mut Player<()>> {
         self.entries.iter_mut().map(|(_, player)| player)
+    }
+
+    /// Player `number` (from 0) without the name.
+    pub fn entry_mut(&mut self, number: usize) -> Option<&mut Player<()>> {
+        self.entries.get_mut(number).map(|(_, player)| player)
     }
 
     /// The players, in the order in which they were sent.
