@@ -45,8 +45,13 @@ pub(crate) fn announce(message: &str) {
 
 /// All fixtures of the corpus at `folder` that hold something of A2S or of its predecessor, sorted by their names.
 pub(crate) fn fixtures(folder: &Path) -> Vec<Fixture> {
+    fixtures_of(folder, PROTOCOLS)
+}
+
+/// All fixtures of the corpus at `folder` of protocols whose names begin so, sorted by their names.
+pub(crate) fn fixtures_of(folder: &Path, protocols: &[&str]) -> Vec<Fixture> {
     let all = hex_files(&folder.join("fixtures")).into_iter().map(|path| Fixture::read(&path));
-    all.filter(|fixture| PROTOCOLS.iter().any(|protocol| fixture.protocol.starts_with(protocol))).collect()
+    all.filter(|fixture| protocols.iter().any(|protocol| fixture.protocol.starts_with(protocol))).collect()
 }
 
 /// The paths of the files of datagrams in `folder`, sorted.

@@ -24,6 +24,7 @@ mod expected;
 mod fields;
 mod files;
 mod messages;
+mod minecraft;
 mod peers;
 mod program;
 mod python;
