@@ -59,12 +59,13 @@ impl Reading {
             None => self.protocol,
             Some(name) => protocol::by_name(name).ok_or_else(|| unknown_protocol(name))?,
         };
+        let written = spec.ports.as_ref().or(self.ports.as_ref());
         let whom = match spec.hosts {
             Hosts::Range(range) => Whom::Range(range),
-            Hosts::Name(name) => Whom::Name(name),
+            Hosts::Name(name) => Whom::Name { name, service: protocol.service().filter(|_| written.is_none()) },
             Hosts::Farm { .. } => return Err("simulated servers are for the command line".into()),
         };
-        let ports = match spec.ports.as_ref().or(self.ports.as_ref()) {
+        let ports = match written {
             Some(ports) => ports.clone(),
             None => Ports::one(protocol.spec().default_port),
         };
@@ -78,7 +79,12 @@ pub(super) enum Whom<'a> {
     /// Addresses.
     Range(IpRange),
     /// A name that has to be resolved first.
-    Name(&'a str),
+    Name {
+        /// The name.
+        name: &'a str,
+        /// The service whose SRV record is looked for.
+        service: Option<&'static str>,
+    },
 }
 
 /// Number of the plan that speaks `protocol`: every protocol has one, in the order of the registry.
@@ -228,9 +234,9 @@ impl Inputs {
         let (whom, ports, plan) = self.reading.read(spec)?;
         let range = match whom {
             Whom::Range(range) => range,
-            Whom::Name(name) => {
+            Whom::Name { name, service } => {
                 let origin = self.origin(text, file.map(|(source, _)| Arc::clone(source)));
-                self.names.push(Name { name: name.into(), ports, plan, origin, typed: file.is_none() });
+                self.names.push(Name { name: name.into(), ports, service, plan, origin, typed: file.is_none() });
                 return Ok(());
             }
         };

@@ -52,6 +52,11 @@ pub trait Protocol: Sync {
         Pace::default()
     }
 
+    /// The service, as in `_name._tcp`, whose SRV record in DNS says host and port of a server that is named without one.
+    fn service(&self) -> Option<&'static str> {
+        None
+    }
+
     /// The queries that it has; others are not asked of its servers.
     fn queries(&self) -> QuerySet {
         QuerySet::ALL

@@ -47,6 +47,12 @@ macro_rules! registry {
                 match self { $($(#[$attribute])* Self::$module(dialect) => dialect.pace(),)+ }
             }
 
+            /// See [`Protocol::service`].
+            #[must_use]
+            pub fn service(&self) -> Option<&'static str> {
+                match self { $($(#[$attribute])* Self::$module(dialect) => dialect.service(),)+ }
+            }
+
             /// See [`Protocol::queries`].
             #[must_use]
             pub fn queries(&self) -> crate::record::QuerySet {

@@ -179,6 +179,11 @@ impl Protocol for Dialect {
         self.spec
     }
 
+    fn service(&self) -> Option<&'static str> {
+        // Its port is that of the game, where servers listen for queries, too, unless they are told otherwise.
+        self.has_basic.then_some("_minecraft._tcp")
+    }
+
     fn queries(&self) -> QuerySet {
         QuerySet::ALL.without(Query::Ping)
     }
