@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use super::game;
-use super::input::{InputDigest, Inputs, Reading, more_lines, unknown_protocol};
+use super::input::{AUTO, InputDigest, Inputs, Reading, more_lines, unknown_protocol};
 use super::output::{Output, outputs, refuse_collisions};
 use super::value::{self, Limit};
 use crate::cli::ScanArgs;
@@ -387,10 +387,14 @@ fn inputs(args: &ScanArgs) -> Result<(Inputs, Option<u32>), Error> {
         Some(game) => ("--game", &game.protocol),
         None => ("--protocol", &args.protocol),
     };
-    let protocol =
-        protocol::by_name(name).ok_or_else(|| Error::usage(format!("{flag}: {}", unknown_protocol(name))))?;
+    let unknown = || Error::usage(format!("{flag}: {}", unknown_protocol(name)));
+    let protocol = match name.as_ref() {
+        AUTO => None,
+        name => Some(protocol::by_name(name).ok_or_else(unknown)?),
+    };
     let ports = args.ports.as_deref().map(|text| value::parse::<Ports>("--ports", text)).transpose()?;
-    let mut inputs = Inputs::new(args.include_private, Reading { protocol, game, ports });
+    let rounds = u8::try_from(args.retries.saturating_add(1)).unwrap_or(u8::MAX);
+    let mut inputs = Inputs::new(args.include_private, Reading { protocol, game, ports }, rounds);
     inputs.filter = filter("--input-where", &args.input_condition)?;
     for text in &args.exclude {
         inputs.exclude(text).map_err(|reason| Error::usage(format!("--exclude {text:?}: {reason}")))?;

@@ -26,6 +26,7 @@ mod fields;
 mod files;
 mod games;
 mod messages;
+mod minecraft;
 mod peers;
 mod program;
 mod python;
