@@ -15,7 +15,7 @@ use super::game::plan as game_plan;
 use super::scan::why_nothing;
 use crate::engine::Plan;
 use crate::error::Error;
-use crate::farm::{Farm, FarmSettings};
+use crate::farm::{Farm, FarmSettings, Speaks};
 use crate::games::Game;
 use crate::output::Filter;
 use crate::protocol::{self, AnyProtocol};
@@ -278,7 +278,10 @@ impl Inputs {
                 return Err("one farm is enough for a scan".into());
             }
             let mut farm = farm_target(*servers, parameters).map_err(|error| error.to_string())?;
-            farm.one_protocol |= self.reading.protocol.is_none();
+            // Its servers speak what they are asked in, unless something else is wanted.
+            if farm.speaks == Speaks::Any {
+                farm.speaks = self.reading.protocol.map_or(Speaks::OneEach, Speaks::Only);
+            }
             self.farm = Some(farm);
             self.farm_origin = self.origin(text, None);
             return Ok(());
@@ -327,8 +330,8 @@ pub fn more_lines(count: u64) -> String {
 
 /// What to say when there is no protocol `name`.
 pub(super) fn unknown_protocol(name: &str) -> String {
-    let known: Vec<_> = [AUTO].into_iter().chain(protocol::all().map(|protocol| protocol.spec().name)).collect();
-    format!("there is no protocol {name:?}: known are {}", known.join(", "))
+    let known: Vec<_> = protocol::all().map(|protocol| protocol.spec().name).collect();
+    format!("there is no protocol {name:?} here: known are {}", known.join(", "))
 }
 
 /// Calls `take` with every line of a file that says something, and returns the SHA-256 of the whole file.

@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::testing::{List, Simulation, protocol, settings};
 use super::*;
 use crate::farm::link::LinkSettings;
-use crate::farm::{Behaviour, Farm, FarmSettings, Share};
+use crate::farm::{Behaviour, Farm, FarmSettings, Share, Speaks};
 use crate::protocol::{Engine as Kind, Manner, in_auto, probe};
 use crate::record::{Flags, Query, QuerySet, QueryStatus, ServerRecord};
 use crate::target::{PortRule, Target};
@@ -873,7 +873,7 @@ fn whatever() -> Plan {
 fn servers_of_every_protocol_are_found_as_what_they_are() {
     for loss in [0.0, 5.0] {
         let link = LinkSettings { loss: Share::percent(loss), delay: 20 * MS, ..LinkSettings::default() };
-        let farm = FarmSettings { one_protocol: true, link, ..servers(2_000) };
+        let farm = FarmSettings { speaks: Speaks::OneEach, link, ..servers(2_000) };
         let settings = Settings { queries: QuerySet::ALL, budget: 60_000 * MS, ..settings() };
         let mut scan = Simulation::new(settings, whatever(), farm);
         scan.run();
@@ -892,7 +892,7 @@ fn servers_of_every_protocol_are_found_as_what_they_are() {
 }
 
 fn found_or_nameless(record: &ServerRecord) -> bool {
-    record.protocol.is_empty() == (record.received == 0)
+    record.protocol.is_empty() != matches!(record.status, Status::Ok | Status::Partial)
 }
 
 #[test]
@@ -925,7 +925,7 @@ fn a_plan_whose_legs_all_fail_ends_in_one_row() {
     let mut scan = Simulation::new(settings(), plan, FarmSettings { silent: Share::percent(100.0), ..servers(5) });
     scan.run();
     assert_eq!((scan.records.len(), scan.count(Status::Timeout)), (5, 5));
-    assert!(scan.records.iter().all(|record| record.protocol == "probe" && record.sent == 6));
+    assert!(scan.records.iter().all(|record| record.protocol.is_empty() && record.sent == 6));
 }
 
 #[test]

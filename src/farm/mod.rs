@@ -16,7 +16,7 @@ mod settings;
 pub mod site;
 
 pub use replay::{Recorded, ReplayFarm};
-pub use settings::{FarmSettings, Mix, SettingError, Share};
+pub use settings::{FarmSettings, Mix, SettingError, Share, Speaks};
 
 use site::Place;
 
@@ -141,9 +141,14 @@ impl Farm {
     /// The one protocol that server `index` speaks; `None` if it speaks any.
     #[must_use]
     pub fn protocol(&self, index: u32) -> Option<AnyProtocol> {
+        match self.settings.speaks {
+            Speaks::Any => return None,
+            Speaks::Only(protocol) => return Some(protocol),
+            Speaks::OneEach => {}
+        }
         let known = || protocol::all().filter(|protocol| protocol.spec().auto != Auto::Never);
         let number = self.hash(index, PROTOCOL) % known().count() as u64;
-        known().nth(number as usize).filter(|_| self.settings.one_protocol)
+        known().nth(number as usize)
     }
 
     fn hash(&self, index: u32, purpose: u64) -> u64 {

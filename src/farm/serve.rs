@@ -321,7 +321,7 @@ impl<S: Servers> Server<S> {
 }
 
 /// True if what a server answers to a request of a client floods nobody. Only a challenge makes answers to two ports of a
-/// host differ: whoever is told more than another would be for the same request has sent one back.
+/// host differ: whoever is told more than was sent, where another port would not be for the same request, has sent one back.
 fn may_leave<S: Servers>(
     servers: &S,
     (index, client, request): (u32, SocketAddr, &[u8]),
@@ -334,7 +334,7 @@ fn may_leave<S: Servers>(
     }
     to_another.clear();
     servers.answer(index, SocketAddr::new(client.ip(), client.port() ^ 1), request, to_another);
-    size(to_another) < size(replies)
+    size(to_another) <= request.len()
 }
 
 /// A socket that hears one network device only, or all.
