@@ -896,6 +896,29 @@ fn found_or_nameless(record: &ServerRecord) -> bool {
 }
 
 #[test]
+fn a_reply_that_comes_while_another_protocol_is_tried_is_an_answer() {
+    let link = LinkSettings { delay: 750 * MS, ..LinkSettings::default() };
+    let farm = FarmSettings { link, speaks: Speaks::Only(protocol("a2s")), ..servers(50) };
+    let settings = Settings { retries: 0, budget: 60_000 * MS, timeout: 1_400 * MS, ..settings() };
+    let mut scan = Simulation::new(settings, Plan { rounds: 1, ..whatever() }, farm);
+    scan.run();
+    // The challenge is late; the answer to it is late again, and comes within the one try that is left.
+    let found = scan.records.iter().filter(|record| record.protocol == "a2s").count();
+    assert!(found >= 10 && found == scan.count(Status::Ok), "{found}: those that want no challenge, at the least");
+    assert_eq!(scan.ledger().check(), vec![]);
+}
+
+#[test]
+fn a_scan_that_is_stopped_says_so_of_targets_with_legs_left() {
+    let silent = FarmSettings { silent: Share::percent(100.0), ..servers(20) };
+    let mut scan = Simulation::new(settings(), whatever(), silent);
+    scan.run_until(1_500 * MS);
+    scan.engine.stop(scan.now);
+    scan.run();
+    assert_eq!((scan.records.len(), scan.count(Status::Aborted)), (20, 20));
+}
+
+#[test]
 fn a_silent_host_is_asked_in_every_protocol_once_a_round_and_a_closed_port_once() {
     let silent = FarmSettings { silent: Share::percent(100.0), ..servers(1) };
     // Without the oldest, which has three forms of asking for the same.
