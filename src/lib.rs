@@ -30,6 +30,7 @@ pub mod error;
 pub mod farm;
 pub mod games;
 pub mod ledger;
+pub mod list;
 pub mod net;
 pub mod offline;
 pub mod output;

@@ -8,12 +8,14 @@ use std::sync::Arc;
 
 mod columns;
 mod flags;
+mod list_facts;
 mod lists;
 mod status;
 mod text;
 
 pub use columns::{COLUMNS, Column, Kind, List, Selection, Value, all_columns, column};
 pub use flags::Flags;
+pub use list_facts::{ListFact, ListFacts};
 pub use lists::{Dlc, Mod, Player, Players, Rules};
 pub use status::{Query, QuerySet, QueryStatus, Status, UnknownQuery};
 pub use text::Text;
