@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 use crate::capture::{Datagram, Direction};
 use crate::engine::{Auto, Batch, Engine, Plan, Rate, Settings};
 use crate::output::{Assembler, Epoch};
-use crate::protocol::{self, AnyProtocol, AnySession, Ask, Found, Manner, Persona, Replies, Step};
+use crate::protocol::{self, AnyProtocol, AnySession, Ask, Found, Ignored, Manner, Persona, Replies, Step};
 use crate::record::{Query, QuerySet, QueryStatus, ServerRecord, Status};
 use crate::target::{Origins, Source, Target};
 use crate::wire::DecodeError;
@@ -164,9 +164,10 @@ pub fn recognise(recording: &Recording) -> AnyProtocol {
     best.map(|(_, protocol)| protocol).expect("there is a protocol")
 }
 
-/// True if `reply` can be a message of `protocol`, or a piece of one.
+/// True if `reply` can be a message of `protocol`, or a piece of one. It may carry the token of whoever asked then.
 fn belongs_to(protocol: AnyProtocol, reply: &[u8]) -> bool {
-    matches!(alone(protocol, reply), Ok(Step::Answer(_) | Step::Move(_) | Step::Part))
+    let step = alone(protocol, reply);
+    matches!(step, Ok(Step::Answer(_) | Step::Move(_) | Step::Part | Step::Ignore(Ignored::Spoofed)))
 }
 
 /// What `reply` means to somebody who has just asked everything in `protocol`.

@@ -40,6 +40,14 @@ impl<'a> Reader<'a> {
         rest
     }
 
+    /// The next `count` bytes, or as many as there are.
+    pub fn take(&mut self, count: usize) -> &'a [u8] {
+        let rest = self.rest();
+        let taken = rest.get(..count).unwrap_or(rest);
+        self.at += taken.len();
+        taken
+    }
+
     /// True when every byte was read.
     #[must_use]
     pub fn is_empty(&self) -> bool {
@@ -205,6 +213,7 @@ mod tests {
         assert_eq!(reader.cstr(), Ok(&b"ab"[..]));
         assert_eq!(reader.cstr(), Err(DecodeError::new(Problem::Unterminated, 3)));
         assert_eq!(reader.rest(), b"cd");
+        assert_eq!((reader.clone().take(1), reader.clone().take(9)), (&b"c"[..], &b"cd"[..]));
         assert!(!reader.skip(b"x") && reader.skip(b"cd"));
     }
 }

@@ -7,7 +7,7 @@ use super::finished::keep_answer;
 use super::flight::{Flight, Slot, State};
 use super::{Engine, Finished};
 use crate::protocol::{AnySession, Next};
-use crate::record::{Query, Status};
+use crate::record::{Query, QuerySet, Status};
 use crate::target::Target;
 
 impl Engine {
@@ -32,9 +32,7 @@ impl Engine {
             (Next::Finish | Next::Fail(_), _) | (_, None) => self.proceed(slot, next, now),
             (_, Some(why)) => {
                 // What comes next is not asked any more.
-                for query in Query::ALL {
-                    flight.reasons.note(query, why);
-                }
+                flight.reasons.note_all(QuerySet::ALL, why);
                 self.proceed(slot, Next::Finish, now);
             }
         }
@@ -48,18 +46,18 @@ impl Engine {
             let (protocol, ask) = flight.asked(&self.plans, &self.settings);
             let asked = protocol.asking(&flight.session, &ask);
             match protocol.silence(&mut flight.session, &ask) {
-                Next::Skip(status) => flight.reasons.note(asked, status),
+                Next::Skip(status) => flight.reasons.note_all(asked, status),
                 next => return next,
             }
         }
         Next::Finish
     }
 
-    /// Remembers why the query that is being asked has no answer, should none come.
+    /// Remembers why what is being asked has no answer, should none come.
     pub(super) fn note(&mut self, slot: Slot, status: Status) {
-        let Some(query) = self.asking(slot) else { return };
+        let asked = self.asking(slot);
         if let Some(flight) = self.flights.get_mut(slot) {
-            flight.reasons.note(query, status);
+            flight.reasons.note_all(asked, status);
         }
     }
 

@@ -11,7 +11,7 @@ use hashbrown::HashTable;
 
 use super::{Icmp, Plan, Settings};
 use crate::protocol::{AnyProtocol, AnySession, Ask};
-use crate::record::{Query, Status};
+use crate::record::{Query, QuerySet, Status};
 use crate::rng::AddressHasher;
 
 /// One target in flight.
@@ -80,6 +80,11 @@ impl Reasons {
         if kept.is_none_or(|kept| kept.strength() < status.strength()) {
             *kept = Some(status);
         }
+    }
+
+    /// The same for each of `queries`.
+    pub fn note_all(&mut self, queries: QuerySet, status: Status) {
+        queries.iter().for_each(|query| self.note(query, status));
     }
 
     /// The reason why `query` has no answer, if there is one.

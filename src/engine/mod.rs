@@ -191,7 +191,7 @@ impl Engine {
         }
         // Bounded by the entries of the two queues: each turn takes one.
         while let Some(slot) = self.follow_ups.pop_front().or_else(|| self.retries.pop_front()) {
-            if self.flights.get_mut(slot).is_some_and(|flight| flight.state == State::Queued) {
+            if self.may_send(slot, now) {
                 return self.transmit(slot, now, buffer);
             }
         }
@@ -273,6 +273,7 @@ impl Engine {
             }
             match flight.state {
                 State::Queued => {}
+                State::Pausing if flight.sent > 0 && now >= flight.budget => self.silence(slot, now),
                 State::Pausing => self.queue_follow_up(slot),
                 State::Listening => self.silence(slot, now),
                 State::Yielding(_) if self.stopping.is_some() => self.finish(slot, Status::Aborted, now),

@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::task::Poll;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::adapt::Adaptive;
 use super::flight::{Cause, Slot, State};
@@ -83,6 +83,21 @@ impl Engine {
         Some(slot)
     }
 
+    /// True if a flight waits for its turn to send, and may. One whose protocol wants time between two datagrams to a host
+    /// pauses until its host has had it.
+    pub(super) fn may_send(&mut self, slot: Slot, now: Instant) -> bool {
+        let Some(flight) = self.flights.get_mut(slot).filter(|flight| flight.state == State::Queued) else {
+            return false;
+        };
+        let least = flight.asked(&self.plans, &self.settings).0.pace().host;
+        let at = self.hosts.ready_at(flight.address.ip(), least, now);
+        if at > now {
+            flight.state = State::Pausing;
+            self.deadlines.set(slot.index, at.min(flight.budget));
+        }
+        at <= now
+    }
+
     /// Writes the datagram of a flight's current step and sets its deadline.
     pub(super) fn transmit(&mut self, slot: Slot, now: Instant, buffer: &mut Vec<u8>) -> Option<Transmit> {
         let flight = self.flights.get_mut(slot)?;
@@ -99,7 +114,10 @@ impl Engine {
         *sent_because(&mut self.datagrams, flight.last_cause) += 1;
         self.adaptive.iter_mut().for_each(|adaptive| adaptive.handle_sent(now, flight.last_cause));
         flight.retries += u32::from(flight.last_cause == Cause::Retry);
-        let at = now + self.settings.wait(flight.tries);
+        // Nobody is asked again before its protocol's gap is over, however short the time-out.
+        let another = !flight.once && flight.tries < self.settings.retries;
+        let gap = if another { protocol.pace().server } else { Duration::ZERO };
+        let at = now + self.settings.wait(flight.tries).max(gap);
         if at <= flight.budget {
             self.deadlines.set_in_lane(slot.index, flight.tries.min(16) as u8, at);
         } else {

@@ -97,13 +97,16 @@ struct PlayerObject<'a> {
 
 impl Serialize for PlayerObject<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Player { index, score, duration_s, deaths, money, .. } = self.player;
+        let Player { index, score, duration_s, ping_ms, deaths, money, .. } = self.player;
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("index", &index)?;
         put_text(&mut map, "name", self.name)?;
         map.serialize_entry("score", &score)?;
         // With the digits that the number has, and not the fewest that tell it from its neighbours.
         map.serialize_entry("duration_s", &duration_s.filter(|seconds| seconds.is_finite()).map(f64::from))?;
+        if ping_ms.is_some() {
+            map.serialize_entry("ping_ms", &ping_ms)?;
+        }
         if deaths.is_some() || money.is_some() {
             map.serialize_entry("deaths", &deaths)?;
             map.serialize_entry("money", &money)?;
@@ -273,6 +276,7 @@ mod tests {
         };
         record.player_list.push(player);
         record.player_list.push(Player { duration_s: Some(f32::NAN), deaths: Some(1), money: Some(2), ..player });
+        record.player_list.push(Player { ping_ms: Some(48), ..player });
         let unanswered = object(&record);
         assert!(unanswered["rules"].is_null());
         let name = "\u{FFFD}a\u{240A}";
@@ -281,7 +285,9 @@ mod tests {
         second["duration_s"] = json!(null);
         second["deaths"] = json!(1);
         second["money"] = json!(2);
-        assert_eq!(unanswered["player_list"], json!([first, second]));
+        let mut third = first.clone();
+        third["ping_ms"] = json!(48);
+        assert_eq!(unanswered["player_list"], json!([first, second, third]));
         record.set_query(Query::Rules, QueryStatus::Ok);
         record.rules.begin();
         record.rules.push(b"b", b"1");

@@ -208,6 +208,21 @@ impl<'a, S: Scribe> Fields<'a, S> {
         Err(self.reader.error(Problem::Cut))
     }
 
+    /// The next `length` bytes, or as many as there are, as text.
+    #[inline]
+    pub fn span(&mut self, name: &'static str, length: usize) -> &'a [u8] {
+        let at = self.reader.position();
+        let text = self.reader.take(length);
+        self.scribe.note(name, "text", at, text.len(), Shown::Text(text));
+        text
+    }
+
+    /// Passes over `length` bytes, or as many as there are, that are no field: what stands between two of them.
+    #[inline]
+    pub fn pass(&mut self, length: usize) {
+        let _ = self.reader.take(length);
+    }
+
     /// Everything that is left, as text.
     pub fn rest(&mut self, name: &'static str) -> &'a [u8] {
         let at = self.reader.position();
@@ -337,6 +352,18 @@ mod tests {
                 ("player 2 tail", "string, cut", 10, 1, "x"),
             ]
         );
+    }
+
+    #[test]
+    fn text_of_a_known_length_ends_with_the_message_at_the_latest() {
+        let mut dissection = Dissection::default();
+        let mut fields = Fields::new(Reader::new(b"key=value"), &mut dissection);
+        assert_eq!(fields.span("key", 3), b"key");
+        fields.pass(1);
+        assert_eq!((fields.span("value", 99), fields.reader().is_empty()), (&b"value"[..], true));
+        fields.pass(1);
+        let places: Vec<_> = dissection.fields.iter().map(|f| (f.name.as_str(), f.at, f.size)).collect();
+        assert_eq!(places, [("key", 0, 3), ("value", 4, 5)]);
     }
 
     #[test]

@@ -33,6 +33,7 @@ pub use progress::Progress;
 registry! {
     a2s,
     hl1,
+    quake3,
     #[cfg(test)]
     probe,
 }
@@ -64,9 +65,9 @@ pub trait Protocol: Sync {
         found: &mut Found,
     ) -> Result<Step, DecodeError>;
 
-    /// The query that is being asked: the one that fails when nothing comes, or nothing good.
-    fn asking(&self, _session: &Self::Session, _ask: &Ask<'_>) -> Query {
-        Query::Info
+    /// The queries that are being asked: those that fail when nothing comes, or nothing good. One request may ask several.
+    fn asking(&self, _session: &Self::Session, _ask: &Ask<'_>) -> QuerySet {
+        QuerySet::of(Query::Info)
     }
 
     /// Says how to go on when every try of a step stayed unanswered, a [`Next::Listen`] is over, or the query was skipped.
@@ -192,7 +193,7 @@ pub enum Next {
     Listen(Duration),
     /// Nothing changes: what was awaited is still awaited.
     Stay,
-    /// The query that is being asked has failed, and this is why; [`Protocol::silence`] says how to go on.
+    /// What is being asked has failed, and this is why; [`Protocol::silence`] says how to go on.
     Skip(Status),
     /// Done. Without a kept answer the engine names the reason (a time-out, or what came instead).
     Finish,

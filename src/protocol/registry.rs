@@ -68,7 +68,7 @@ macro_rules! registry {
 
             /// See [`Protocol::asking`].
             #[must_use]
-            pub fn asking(&self, session: &AnySession, ask: &Ask<'_>) -> crate::record::Query {
+            pub fn asking(&self, session: &AnySession, ask: &Ask<'_>) -> QuerySet {
                 match self { $($(#[$attribute])* Self::$module(dialect) => {
                     let AnySession::$module(session) = session else {
                         return dialect.asking(&Default::default(), ask);
