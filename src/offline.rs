@@ -146,16 +146,21 @@ pub fn records(
     }
 }
 
-/// The protocol that a server speaks, as far as what was recorded tells: the first one that most datagrams belong to.
+/// The protocol that a server speaks, as far as what was recorded tells.
 #[must_use]
 pub fn recognise(recording: &Recording) -> AnyProtocol {
+    recognise_among(protocol::of_servers(), recording)
+}
+
+/// The one of `protocols` that most of the recorded datagrams belong to, or the first one of these.
+pub fn recognise_among(protocols: impl Iterator<Item = AnyProtocol>, recording: &Recording) -> AnyProtocol {
     let score = |protocol: &AnyProtocol| {
         let asks = recording.requests.iter().filter(|request| is_request_of(*protocol, request)).count();
         let answers = recording.replies.iter().filter(|reply| belongs_to(*protocol, reply)).count();
         asks + answers
     };
     let mut best: Option<(usize, AnyProtocol)> = None;
-    for protocol in protocol::all() {
+    for protocol in protocols {
         let score = score(&protocol);
         if best.as_ref().is_none_or(|(most, _)| score > *most) {
             best = Some((score, protocol));
@@ -295,6 +300,7 @@ fn settings(queries: QuerySet) -> Settings {
         rate: Rate::default(),
         auto: Auto::default(),
         host_gap: Duration::ZERO,
+        list_gap: Duration::ZERO,
         queries,
         keep_datagrams: false,
         key: Ask::offline().key,

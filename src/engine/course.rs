@@ -30,6 +30,7 @@ impl Engine {
         };
         match (next, over) {
             (Next::Finish | Next::Fail(_), _) | (_, None) => self.proceed(slot, next, now),
+            (_, Some(why)) if flight.list.is_some() => self.finish(slot, why, now),
             (_, Some(why)) => {
                 // What comes next is not asked any more.
                 flight.reasons.note_all(QuerySet::ALL, why);
@@ -76,7 +77,7 @@ impl Engine {
         let Some(flight) = self.flights.get_mut(slot) else { return };
         match next {
             Next::Send | Next::SendOnce | Next::SendAfter(_) => {
-                let gap = flight.asked(&self.plans, &self.settings).0.pace().server;
+                let gap = flight.gap(flight.asked(&self.plans, &self.settings).0, &self.settings);
                 let asked = if let Next::SendAfter(pause) = next { now + pause } else { now };
                 let at = asked.max(flight.last_sent + gap);
                 flight.tries = 0;
@@ -97,7 +98,7 @@ impl Engine {
                 self.note(slot, status);
                 self.silence(slot, now);
             }
-            Next::Finish if flight.answer_count > 0 => self.finish(slot, Status::Ok, now),
+            Next::Finish if flight.answer_count > 0 || flight.list.is_some() => self.finish(slot, Status::Ok, now),
             Next::Finish => {
                 let status = flight.reasons.strongest().unwrap_or(Status::Timeout);
                 self.finish(slot, status, now);
@@ -113,6 +114,9 @@ impl Engine {
         let address = flight.address;
         let answered = flight.answer_count > 0;
         self.recent.end(&address, answered);
+        if self.end_list(slot, status) {
+            return;
+        }
         let settled = answered || matches!(status, Status::Ok | Status::Banned | Status::SendError | Status::Aborted);
         if !settled && self.stopping.is_none() && self.next_leg(slot, status, now) {
             return;
