@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 
 use super::{
     AnyProtocol, AnySession, Ask, Dissection, Engine, Found, Join, Manner, Next, Persona, Replies, ShortText, Step,
-    all, by_name,
+    all, by_name, master, of_lists, of_servers,
 };
 use crate::record::{COLUMNS, Flags, Query, QuerySet, QueryStatus, ServerRecord, Value};
 use crate::rng::{AddressHasher, Rng, mix};
@@ -158,7 +158,11 @@ fn every_list_is_had_as_a_whole_from_its_own_list_server() {
         for persona in personas().filter(|persona| persona.manner != Manner::Malformed) {
             let talk = converse(protocol, &persona);
             assert_eq!(talk.end, Some(Next::Finish), "{protocol:?}");
-            let mut found: Vec<_> = std::iter::from_fn({ let mut found = talk.found; move || found.pop() }).collect();
+            let mut found: Vec<_> = std::iter::from_fn({
+                let mut found = talk.found;
+                move || found.pop()
+            })
+            .collect();
             found.sort_unstable();
             let listed = master::neighbours(&persona).into_iter().map(SocketAddr::from);
             assert!(found.into_iter().eq(listed), "{protocol:?}: other servers");
@@ -272,7 +276,7 @@ fn silence_ends_every_query_soon() {
 
 #[test]
 fn a_server_that_says_something_new_each_time_is_left_soon() {
-    for protocol in all() {
+    for protocol in of_servers() {
         let talk = converse(protocol, &personas().next().unwrap());
         for template in &talk.replies {
             let mut session = AnySession::default();
