@@ -93,7 +93,8 @@ pub struct ScanArgs {
     #[arg(short, long, value_name = "PORTS", help_heading = "Targets")]
     pub ports: Option<String>,
 
-    /// Protocol of targets that name none [default: a2s; of the servers of a list, what such lists list]
+    /// Protocol of targets that name none; auto tries one after the other until one is answered [default: a2s; of the
+    /// servers of a list, what such lists list]
     #[arg(long, value_name = "NAME", help_heading = "Targets")]
     pub protocol: Option<String>,
 
@@ -323,7 +324,7 @@ pub struct QueryArgs {
     #[arg(value_name = "ADDRESS", required = true)]
     pub addresses: Vec<String>,
 
-    /// Protocol of addresses that name none
+    /// Protocol of addresses that name none; auto tries one after the other until one is answered
     #[arg(long, value_name = "NAME", default_value = "a2s")]
     pub protocol: String,
 
@@ -516,6 +517,10 @@ pub struct FarmArgs {
     /// Which servers there are, before the shares below: sound (Source servers that answer) or full (some of every kind)
     #[arg(long, value_name = "MIX", help_heading = "Servers")]
     pub mix: Option<String>,
+
+    /// any: every server answers in whichever protocol it is asked; one: each speaks one of them
+    #[arg(long, value_name = "WORD")]
+    pub protocols: Option<String>,
 
     /// Servers that ask for a challenge [default: 80%]
     #[arg(long, value_name = "SHARE", help_heading = "Servers")]

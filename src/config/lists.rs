@@ -1,16 +1,16 @@
 //! `--from URL` and the arguments of `fragscan list`.
 
-use super::input::{Inputs, plan_of, plan_of_game};
+use super::input::{Inputs, plan_of};
 use super::output::outputs;
 use super::scan::ScanConfig;
 use super::value::{self, Limit};
 use crate::cli::{ListArgs, ScanArgs};
-use crate::engine::{Leg, Plan};
+use crate::engine::Plan;
 use crate::error::Error;
 use crate::protocol;
 use crate::record::{self, Selection};
 use crate::target::resolve::Name;
-use crate::target::{Hosts, Origin, PortRule, Ports, Target, TargetSpec};
+use crate::target::{Hosts, Origin, Ports, Target, TargetSpec};
 
 impl Inputs {
     /// Adds the list at `url`. Its servers are asked in their usual protocol, unless one or a game was `chosen`; `app` is
@@ -32,14 +32,10 @@ impl Inputs {
             parameters += &format!("&app={app}");
         }
         list.check_parameters(&parameters)?;
-        let servers = match self.reading.game {
-            Some(_) => plan_of_game(),
-            None if chosen => plan_of(self.reading.protocol),
-            None => plan_of(list.lists().and_then(protocol::by_name).unwrap_or(self.reading.protocol)),
-        };
+        let usual = list.lists().and_then(protocol::by_name);
+        let servers = usual.filter(|_| !chosen).map_or_else(|| self.reading.plan(), plan_of);
         let plan = self.plans.len() as u16;
-        self.plans
-            .push(Plan { legs: vec![Leg { protocol: list, port: PortRule::Own }], parameters: parameters.into() });
+        self.plans.push(Plan { parameters: parameters.into(), ..Plan::of(list) });
         self.lists.plans.insert(plan, servers);
         self.lists.open += 1;
         let ports = spec.ports.unwrap_or_else(|| Ports::one(list.spec().default_port));
@@ -54,7 +50,9 @@ impl Inputs {
                 }
                 self.lists.known.push_back(Target { address, plan, origin });
             }
-            Hosts::Name(name) => self.list_names.push(Name { name: name.into(), ports, plan, origin, typed: true }),
+            Hosts::Name(name) => {
+                self.list_names.push(Name { name: name.into(), ports, service: None, plan, origin, typed: true })
+            }
             Hosts::Range(_) | Hosts::Farm { .. } => return Err(one()),
         }
         Ok(())

@@ -11,7 +11,7 @@
 //! Source: `proto_oob.h` of the Half-Life SDK (`A2M_GET_SERVERS`, `A2M_GET_SERVERS_BATCH`), and qstat.
 
 use super::master::{self, LISTEN, MOST_CIRCLES, Patience, Roll, Style};
-use super::{Ask, Dissection, Fields, Found, Manner, Next, Persona, Protocol, Replies, Spec, Step, a2s};
+use super::{Ask, Auto, Dissection, Fields, Found, Manner, Next, Persona, Protocol, Replies, Spec, Step, a2s};
 use crate::record::ServerRecord;
 use crate::wire::{DecodeError, Problem, Reader};
 
@@ -29,6 +29,7 @@ pub static DIALECTS: &[Dialect] = &[Dialect {
         summary: "lists of Half-Life servers of before Steam (WON)",
         default_port: 27_010,
         columns: &[],
+        auto: Auto::Never,
     },
 }];
 

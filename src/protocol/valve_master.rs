@@ -16,7 +16,9 @@
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 
 use super::master::{self, LISTEN, MOST_CIRCLES, Patience, Roll, Style};
-use super::{Ask, Dissection, Fields, Found, Manner, Next, Persona, Protocol, Replies, Spec, Step, a2s, valve_filter};
+use super::{
+    Ask, Auto, Dissection, Fields, Found, Manner, Next, Persona, Protocol, Replies, Spec, Step, a2s, valve_filter,
+};
 use crate::record::ServerRecord;
 use crate::wire::{DecodeError, Problem, Reader, put_cstr};
 
@@ -34,6 +36,7 @@ pub static DIALECTS: &[Dialect] = &[Dialect {
         summary: "lists of Valve's master server and of those that speak like it, such as Xash3D's",
         default_port: 27_011,
         columns: &[],
+        auto: Auto::Never,
     },
 }];
 

@@ -12,6 +12,7 @@ mod farm;
 mod front_door;
 mod games;
 mod input;
+mod lists;
 mod names;
 mod order;
 mod output;
