@@ -678,12 +678,14 @@ Examples:
   fragscan scan farm:10000 -o servers.csv           ten thousand simulated servers on this machine
   fragscan scan -i servers.txt -o servers.csv       every address in a file
   fragscan query 192.0.2.10:27015                   one server, everything it says
+  fragscan scan --from valve-master://HOST:27010    every server that a list server names
   fragscan doctor --rate 50k                        what of this machine would lose datagrams
   fragscan bench farm:5000 --rate 20000             how many answers a second, and how fast
   fragscan query --game dayz 192.0.2.10:2302        one by the port for players
   fragscan fields                                   what the columns mean
 
-Exit codes: 0 done, 2 usage, 3 stopped early, 4 output could not be written, 5 a condition of
+Exit codes: 0 done, 2 usage, 3 stopped early, or with --strict an incomplete list, 4 output
+could not be written, 5 a condition of
 `bench --fail-if` holds, 1 anything else";
 
 const LIST_EXAMPLES: &str = "\

@@ -27,10 +27,7 @@ impl Inputs {
         let word = spec.scheme.ok_or_else(|| format!("say what kind of list it is: {}", known()))?;
         let list = protocol::of_lists().find(|list| list.is_called(word));
         let list = list.ok_or_else(|| format!("there is no kind of list {word:?}: {}", known()))?;
-        let mut parameters = parameters.to_owned();
-        if let Some(app) = app {
-            parameters += &format!("&app={app}");
-        }
+        let parameters = app.map_or_else(|| parameters.to_owned(), |app| format!("{parameters}&app={app}"));
         list.check_parameters(&parameters)?;
         let usual = list.lists().and_then(protocol::by_name);
         let servers = usual.filter(|_| !chosen).map_or_else(|| self.reading.plan(), plan_of);
@@ -51,7 +48,7 @@ impl Inputs {
                 self.lists.known.push_back(Target { address, plan, origin });
             }
             Hosts::Name(name) => {
-                self.list_names.push(Name { name: name.into(), ports, service: None, plan, origin, typed: true })
+                self.list_names.push(Name { name: name.into(), ports, service: None, plan, origin, typed: true });
             }
             Hosts::Range(_) | Hosts::Farm { .. } => return Err(one()),
         }

@@ -395,7 +395,7 @@ fn inputs(args: &ScanArgs) -> Result<(Inputs, Option<u32>), Error> {
         Some(game) => ("--game", game.protocol.as_str()),
         None => ("--protocol", args.protocol.as_deref().unwrap_or(DEFAULT_PROTOCOL)),
     };
-    let protocol = match name.as_ref() {
+    let protocol = match name {
         AUTO => None,
         name => Some(server_protocol(name).map_err(|reason| Error::usage(format!("{flag}: {reason}")))?),
     };

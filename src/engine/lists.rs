@@ -163,7 +163,7 @@ mod tests {
     /// Scans the servers that the list server names.
     fn scan(Case { kind, style, servers, link, list_gap, answers }: Case) -> Scan {
         let farm = Farm::new(FarmSettings { servers, ..FarmSettings::default() }, 27_015, 27_016);
-        let masters = Masters::new(of_lists().collect(), style, &farm);
+        let masters = Masters::new(&of_lists().collect::<Vec<_>>(), style, &farm);
         let number = of_lists().position(|list| list == protocol(kind)).unwrap();
         let list = Target { address: SocketAddr::from(([127, 0, 0, 1], 27_911)), plan: 1, origin: 0 };
         let lists = Lists { plans: HashMap::from([(1, 0)]), known: [list].into(), open: 1, ..Lists::default() };

@@ -178,14 +178,14 @@ impl Protocol for Dialect {
                     out.extend_from_slice(a2s::HEADER);
                     out.extend_from_slice(BATCH_REPLY);
                     out.extend(next.to_le_bytes());
-                    page.iter().for_each(|server| master::put_entry(server, out));
+                    master::put_entries(page, out);
                 });
             }
             (Some(None), Style::AtOnce) => roll.servers.chunks(PAGE).for_each(|page| {
                 replies.push(|out| {
                     out.extend_from_slice(a2s::HEADER);
                     out.extend_from_slice(WHOLE_REPLY);
-                    page.iter().for_each(|server| master::put_entry(server, out));
+                    master::put_entries(page, out);
                 });
             }),
             _ => {}
@@ -244,9 +244,9 @@ mod tests {
         assert_eq!(request(&session), b"e\x2A\0\x01\0");
         assert_eq!(list.receive(&mut session, &ask, first, &mut found), Ok(Step::Move(Next::Listen(LISTEN))), "again");
         for end in [[0; 4], [0xFF; 4]] {
-            let last = [b"\xFF\xFF\xFF\xFFf\n".as_slice(), &end, b"\xC6\x33\x64\x02\x69\x87\x01"].concat();
+            let final_batch = [b"\xFF\xFF\xFF\xFFf\n".as_slice(), &end, b"\xC6\x33\x64\x02\x69\x87\x01"].concat();
             let mut session = session;
-            assert_eq!(list.receive(&mut session, &ask, &last, &mut found), Ok(Step::Move(Next::Finish)));
+            assert_eq!(list.receive(&mut session, &ask, &final_batch, &mut found), Ok(Step::Move(Next::Finish)));
         }
         assert_eq!((found.len(), found.ragged()), (2, 2));
     }

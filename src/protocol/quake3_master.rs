@@ -191,7 +191,7 @@ impl Protocol for Dialect {
                 out.extend_from_slice(if extended { EXTENDED_REPLY } else { REPLY });
                 for server in part {
                     out.push(V4);
-                    master::put_entry(server, out);
+                    master::put_entry(*server, out);
                 }
                 // A list without an end is what this protocol has of lists that go round and round.
                 if last && roll.style != Style::Loop {

@@ -1,4 +1,4 @@
-//! Valve's list of servers, as it was served over UDP, and as the masters of Xash3D and other communities still serve it.
+//! Valve's list of servers, as it was served over UDP, and as the masters of `Xash3D` and other communities still serve it.
 //!
 //! ```text
 //! request   31 region:1 "a.b.c.d:port" 00 filter 00       the page behind that server; 0.0.0.0:0 is the first one
@@ -7,7 +7,7 @@
 //! ```
 //!
 //! The last entry of a page asks for the next one. An entry of zeros ends a datagram; it ends the list only if the master
-//! has pages. Xash3D's has none: it sends everything at once, whatever page was asked for, with that entry in every
+//! has pages. `Xash3D`'s has none: it sends everything at once, whatever page was asked for, with that entry in every
 //! datagram, so that its list ends by silence. It answers a filter with `\key\HEX` with that key, and one without `\clver`
 //! with its own address, which is no server. Masters answer some 30 requests a minute and then none for a minute.
 //!
@@ -167,9 +167,9 @@ impl Protocol for Dialect {
                 if let Some(key) = key_of(filter) {
                     out.extend(echo(key));
                 }
-                servers.iter().for_each(|server| master::put_entry(server, out));
+                master::put_entries(servers, out);
                 if ended {
-                    master::put_entry(&SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, 0), out);
+                    master::put_entry(SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, 0), out);
                 }
             });
         };
