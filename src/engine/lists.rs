@@ -186,24 +186,20 @@ mod tests {
             engine.handle_timeout(now);
             while let Some(transmit) = engine.poll_transmit(now, &mut buffer) {
                 let SocketAddr::V4(to) = transmit.to else { panic!("IPv4") };
-                match farm.index_of(*to.ip()) {
-                    Some(index) => {
-                        asked.entry(transmit.to).or_insert(now);
-                        farm.answer(index, list.address, &buffer, &mut replies);
-                        arrivals.extend(replies.iter().map(|reply| Reverse((now, 0, transmit.to, reply.to_vec()))));
+                if let Some(index) = farm.index_of(*to.ip()) {
+                    asked.entry(transmit.to).or_insert(now);
+                    farm.answer(index, list.address, &buffer, &mut replies);
+                    arrivals.extend(replies.iter().map(|reply| Reverse((now, 0, transmit.to, reply.to_vec()))));
+                } else {
+                    requests.push(now);
+                    let heard = requests.len() <= answers;
+                    for _ in there.fate().into_iter().flatten().filter(|_| heard) {
+                        masters.answer(number as u32, list.address, &buffer, &mut replies);
                     }
-                    None => {
-                        requests.push(now);
-                        let heard = requests.len() <= answers;
-                        for _ in there.fate().into_iter().flatten().filter(|_| heard) {
-                            masters.answer(number as u32, list.address, &buffer, &mut replies);
-                        }
-                        for reply in replies.iter() {
-                            let copies = back.fate().into_iter().flatten();
-                            arrivals.extend(
-                                copies.map(|delay| Reverse((now + delay, serial, transmit.to, reply.to_vec()))),
-                            );
-                        }
+                    for reply in replies.iter() {
+                        let copies = back.fate().into_iter().flatten();
+                        arrivals
+                            .extend(copies.map(|delay| Reverse((now + delay, serial, transmit.to, reply.to_vec()))));
                     }
                 }
                 replies.clear();

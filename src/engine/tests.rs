@@ -884,7 +884,7 @@ fn servers_of_every_protocol_are_found_as_what_they_are() {
             let spoken = scan.farm().index_of(ip).and_then(|index| scan.farm().protocol(index));
             assert_eq!(Some(record.protocol), spoken.map(|protocol| protocol.spec().name));
         }
-        assert!(scan.records.iter().all(|record| found_or_nameless(record)));
+        assert!(scan.records.iter().all(found_or_nameless));
         assert_eq!((scan.records.len(), scan.ledger().check()), (2_000, vec![]));
     }
 }

@@ -147,7 +147,7 @@ mod tests {
         let mut patience = Patience::default();
         assert_eq!(patience.lose(false), Next::Fail(Status::Timeout));
         let waits: Vec<_> = (0..5).map(|_| patience.lose(true)).collect();
-        assert_eq!(waits[3], Next::SendAfter(Duration::from_secs(60)));
+        assert_eq!(waits[3], Next::SendAfter(Duration::from_mins(1)));
         assert_eq!(waits[4], Next::Fail(Status::Timeout));
         patience.restore();
         assert_eq!(patience.lose(true), waits[0]);

@@ -240,7 +240,8 @@ impl Parameters {
                 "filter" => parameters.filter += &valve_filter::read(&value).map_err(|error| error.to_string())?,
                 "app" => {
                     let app: u32 = value.parse().map_err(|_| format!("app: {value:?} is not a number"))?;
-                    parameters.filter += &format!("\\appid\\{app}");
+                    parameters.filter += "\\appid\\";
+                    parameters.filter += &app.to_string();
                 }
                 _ => return Err(master::unknown_parameter(key, "region, filter and app")),
             }
@@ -317,7 +318,7 @@ const REGIONS: &[(&str, u8)] = &[
 ];
 /// Servers on a page of Valve's.
 const PAGE: usize = 231;
-/// Servers in a datagram of Xash3D's.
+/// Servers in a datagram of `Xash3D`'s.
 const AT_ONCE: usize = 83;
 
 #[cfg(test)]
