@@ -94,6 +94,12 @@ impl Plan {
         Self { legs, rounds: 1, parameters: "".into() }
     }
 
+    /// True if no leg is in another protocol.
+    #[must_use]
+    pub fn speaks_only(&self, protocol: AnyProtocol) -> bool {
+        self.legs.iter().all(|leg| leg.protocol == protocol)
+    }
+
     /// The leg that has this number, which goes on counting from round to round.
     #[must_use]
     pub fn leg(&self, number: u16) -> Option<&Leg> {

@@ -60,7 +60,7 @@ impl Assembler {
         let Some(plan) = self.plans.get(usize::from(finished.plan)) else { return };
         let Some(leg) = plan.leg(finished.leg) else { return };
         // Of several that stayed unanswered none is the server's.
-        let is_known = plan.rounds == 1 || !answers.is_empty();
+        let is_known = !answers.is_empty() || plan.speaks_only(leg.protocol);
         record.protocol = if is_known { leg.protocol.spec().name } else { "" };
         let ask = plan.ask(leg.protocol, &self.settings, finished.address);
         leg.protocol.decode(answers, &ask, record);
