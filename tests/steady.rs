@@ -41,13 +41,15 @@ impl Scan {
             rate: Rate::default(),
             auto: Auto::default(),
             host_gap: Duration::ZERO,
+            list_gap: Duration::ZERO,
             queries: QuerySet::of(Query::Info),
             keep_datagrams: false,
             key: AddressHasher::new(1),
         };
         let plans: Arc<[Plan]> = [Plan::of(protocol::by_name("a2s").expect("it is in the registry"))].into();
         let origins = Origins::default();
-        let origin = origins.add(Origin { text: Some("8.0.0.0/8".into()), source: Some("servers.txt".into()) });
+        let origin =
+            origins.add(Origin { text: Some("8.0.0.0/8".into()), source: Some("servers.txt".into()), facts: None });
         Self {
             engine: Engine::new(settings, Arc::clone(&plans), Box::new(Counting { next: 0, origin }), now),
             now,
