@@ -16,7 +16,7 @@
 //!
 //! [`protocol`] and [`engine`] know no socket and no clock: datagrams and the time are passed in, so that whole scans
 //! run in tests in virtual time. [`net`] is the one module that touches sockets; the [`farm`] has simulated servers for
-//! tests, benchmarks and first tries. [`games`] is the table behind `--game` and `game_key`. [`mod@bench`] asks the same servers over and over and measures. [`capture`] reads and
+//! tests, benchmarks and first tries. [`list`] is what threads that fetch lists send. [`games`] is the table behind `--game` and `game_key`. [`mod@bench`] asks the same servers over and over and measures. [`capture`] reads and
 //! writes datagrams in files, and [`offline`] scans what is in them. [`doctor`] says what of a machine would lose them.
 
 pub mod bench;
@@ -30,6 +30,7 @@ pub mod error;
 pub mod farm;
 pub mod games;
 pub mod ledger;
+pub mod list;
 pub mod net;
 pub mod offline;
 pub mod output;

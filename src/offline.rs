@@ -146,17 +146,22 @@ pub fn records(
     }
 }
 
-/// The protocol that a server speaks, as far as what was recorded tells: the first one that most of its replies belong to,
-/// and then most of the requests, which may have been tries in several.
+/// The protocol that a server speaks, as far as what was recorded tells.
 #[must_use]
 pub fn recognise(recording: &Recording) -> AnyProtocol {
+    recognise_among(protocol::of_servers(), recording)
+}
+
+/// The one of `protocols` that most of the recorded replies belong to, and then most of the requests, which may have been
+/// tries in several; or the first one of these.
+pub fn recognise_among(protocols: impl Iterator<Item = AnyProtocol>, recording: &Recording) -> AnyProtocol {
     let score = |protocol: &AnyProtocol| {
         let asks = recording.requests.iter().filter(|request| is_request_of(*protocol, request)).count();
         let answers = recording.replies.iter().filter(|reply| belongs_to(*protocol, reply)).count();
         (answers, asks)
     };
     let mut best: Option<((usize, usize), AnyProtocol)> = None;
-    for protocol in protocol::all() {
+    for protocol in protocols {
         let score = score(&protocol);
         if best.as_ref().is_none_or(|(most, _)| score > *most) {
             best = Some((score, protocol));
@@ -303,6 +308,7 @@ fn settings(queries: QuerySet) -> Settings {
         rate: Rate::default(),
         auto: Auto::default(),
         host_gap: Duration::ZERO,
+        list_gap: Duration::ZERO,
         queries,
         keep_datagrams: false,
         key: Ask::offline().key,

@@ -41,13 +41,15 @@ impl Scan {
             rate: Rate::default(),
             auto: Auto::default(),
             host_gap: Duration::ZERO,
+            list_gap: Duration::ZERO,
             queries: QuerySet::of(Query::Info),
             keep_datagrams: false,
             key: AddressHasher::new(1),
         };
         let plans: Arc<[Plan]> = [Plan::of(protocol::by_name("a2s").expect("it is in the registry"))].into();
         let origins = Origins::default();
-        let origin = origins.add(Origin { text: Some("8.0.0.0/8".into()), source: Some("servers.txt".into()) });
+        let origin =
+            origins.add(Origin { text: Some("8.0.0.0/8".into()), source: Some("servers.txt".into()), facts: None });
         Self {
             engine: Engine::new(settings, Arc::clone(&plans), Box::new(Counting { next: 0, origin }), now),
             now,
@@ -141,7 +143,6 @@ fn a_scan_that_has_warmed_up_allocates_nothing_for_its_targets() {
     let rows = (scan.rows - made) as u64;
     assert!(rows >= 10_000, "{rows}");
     // Queues and tables may grow once more; a target has no allocation of its own.
-    println!("{} allocations for {rows} rows", allocated.count_total);
     assert!(allocated.count_total <= rows / 100, "{} allocations for {rows} rows", allocated.count_total);
 }
 

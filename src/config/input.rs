@@ -22,6 +22,7 @@ use crate::protocol::{self, AnyProtocol};
 use crate::target::lines::{Lines, without_comment};
 use crate::target::listing::{Line, Listing};
 use crate::target::resolve::Name;
+use crate::target::stream::Lists;
 use crate::target::{Hosts, IpRange, Origin, Origins, Ports, Tally, TargetSetBuilder, TargetSpec};
 
 /// Collects targets, the plans they follow and who named them.
@@ -31,6 +32,10 @@ pub(super) struct Inputs {
     pub origins: Origins,
     /// Names to be resolved.
     pub names: Vec<Name>,
+    /// List servers.
+    pub lists: Lists,
+    /// Names of list servers to be resolved.
+    pub list_names: Vec<Name>,
     pub farm: Option<FarmSettings>,
     pub digests: Vec<InputDigest>,
     /// Lines that could not be read, the first few of them.
@@ -64,7 +69,7 @@ impl Reading {
         let (protocol, game) = match spec.scheme {
             None => (self.protocol, self.game),
             Some(AUTO) => (None, None),
-            Some(name) => (Some(protocol::by_name(name).ok_or_else(|| unknown_protocol(name))?), None),
+            Some(name) => (Some(server_protocol(name)?), None),
         };
         let written = spec.ports.as_ref().or(self.ports.as_ref());
         let whom = match spec.hosts {
@@ -91,6 +96,17 @@ impl Reading {
     }
 }
 
+impl Reading {
+    /// The plan of an address with a port, which names no protocol.
+    pub(super) fn plan(&self) -> u16 {
+        match (self.game, self.protocol) {
+            (Some(_), _) => Special::Game.plan(),
+            (None, Some(protocol)) => plan_of(protocol),
+            (None, None) => Special::Auto.plan(),
+        }
+    }
+}
+
 /// Hosts that can be asked.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Whom<'a> {
@@ -106,7 +122,7 @@ pub(super) enum Whom<'a> {
 }
 
 /// Number of the plan that speaks `protocol`: every protocol has one, in the order of the registry.
-fn plan_of(protocol: AnyProtocol) -> u16 {
+pub(super) fn plan_of(protocol: AnyProtocol) -> u16 {
     protocol::all().position(|other| other == protocol).unwrap_or(0) as u16
 }
 
@@ -156,6 +172,8 @@ impl Inputs {
             plans: plans(&reading, rounds),
             origins,
             names: Vec::new(),
+            lists: Lists::default(),
+            list_names: Vec::new(),
             farm: None,
             digests: Vec::new(),
             complaints: Vec::new(),
@@ -209,7 +227,7 @@ impl Inputs {
     /// The origin that serves every line of a file that is a single address, and the file's name.
     pub(super) fn file_origin(&mut self, path: &Path) -> (u32, Arc<str>) {
         let source: Arc<str> = path.display().to_string().into();
-        (self.origins.add(Origin { text: None, source: Some(Arc::clone(&source)) }), source)
+        (self.origins.add(Origin { source: Some(Arc::clone(&source)), ..Origin::default() }), source)
     }
 
     /// Leaves out what `text` names.
@@ -305,7 +323,7 @@ impl Inputs {
     }
 
     fn origin(&mut self, text: &str, source: Option<Arc<str>>) -> u32 {
-        self.origins.add(Origin { text: Some(text.into()), source })
+        self.origins.add(Origin { text: Some(text.into()), source, facts: None })
     }
 }
 
@@ -328,10 +346,19 @@ pub fn more_lines(count: u64) -> String {
     format!("{count} more lines cannot be read")
 }
 
-/// What to say when there is no protocol `name`.
-pub(super) fn unknown_protocol(name: &str) -> String {
-    let known: Vec<_> = protocol::all().map(|protocol| protocol.spec().name).collect();
-    format!("there is no protocol {name:?} here: known are {}", known.join(", "))
+/// The protocol `name` of those that ask servers themselves.
+pub(super) fn server_protocol(name: &str) -> Result<AnyProtocol, String> {
+    match protocol::by_name(name) {
+        Some(list) if list.lists().is_some() => {
+            Err(format!("{name} is a kind of list: ask the servers that it lists with --from {name}://HOST:PORT"))
+        }
+        Some(protocol) => Ok(protocol),
+        None => {
+            let servers = protocol::of_servers().map(|protocol| protocol.spec().name);
+            let known: Vec<_> = servers.collect();
+            Err(format!("there is no protocol {name:?} here: known are {}", known.join(", ")))
+        }
+    }
 }
 
 /// Calls `take` with every line of a file that says something, and returns the SHA-256 of the whole file.

@@ -11,6 +11,7 @@ use super::recent::Sender;
 use super::{Direction, Engine, Leg, MOST_HELD, microseconds};
 use crate::protocol::{AnySession, Ignored, Join, Next, Step};
 use crate::record::{Query, QuerySet, Status};
+use crate::target::Target;
 use crate::wire::DecodeError;
 
 impl Engine {
@@ -82,7 +83,15 @@ impl Engine {
     fn ask_protocol(&mut self, slot: Slot, data: &[u8]) -> Result<Step, DecodeError> {
         let Some(flight) = self.flights.get_mut(slot) else { return Ok(Step::Ignore(Ignored::Late)) };
         let (protocol, ask) = flight.asked(&self.plans, &self.settings);
-        protocol.receive(&mut flight.session, &ask, data, &mut self.found)
+        let found = flight.list.as_deref_mut().unwrap_or(&mut self.found);
+        let step = protocol.receive(&mut flight.session, &ask, data, found);
+        let asked = Target { address: flight.address, plan: flight.plan, origin: flight.origin };
+        // Bounded by the bytes of the datagram.
+        while let Some(address) = found.pop() {
+            self.source.handle_found(asked, address);
+            self.awaiting = false;
+        }
+        step
     }
 
     /// A reply that is none of the current leg's protocol may be that of an earlier leg's, whose server is slow: then the

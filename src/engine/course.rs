@@ -30,6 +30,7 @@ impl Engine {
         };
         match (next, over) {
             (Next::Finish | Next::Fail(_), _) | (_, None) => self.proceed(slot, next, now),
+            (_, Some(why)) if flight.list.is_some() => self.finish(slot, why, now),
             (_, Some(why)) => {
                 // What comes next is not asked any more.
                 flight.reasons.note_all(QuerySet::ALL, why);
@@ -76,7 +77,7 @@ impl Engine {
         let Some(flight) = self.flights.get_mut(slot) else { return };
         match next {
             Next::Send | Next::SendOnce | Next::SendAfter(_) => {
-                let gap = flight.asked(&self.plans, &self.settings).0.pace().server;
+                let gap = flight.gap(flight.asked(&self.plans, &self.settings).0, &self.settings);
                 let asked = if let Next::SendAfter(pause) = next { now + pause } else { now };
                 let at = asked.max(flight.last_sent + gap);
                 flight.tries = 0;
@@ -97,7 +98,7 @@ impl Engine {
                 self.note(slot, status);
                 self.silence(slot, now);
             }
-            Next::Finish if flight.answer_count > 0 => self.finish(slot, Status::Ok, now),
+            Next::Finish if flight.answer_count > 0 || flight.list.is_some() => self.finish(slot, Status::Ok, now),
             Next::Finish => {
                 let status = flight.reasons.strongest().unwrap_or(Status::Timeout);
                 self.finish(slot, status, now);
@@ -113,19 +114,23 @@ impl Engine {
         let address = flight.address;
         let answered = flight.answer_count > 0;
         self.recent.end(&address, answered);
+        if self.end_list(slot, status) {
+            return;
+        }
         let settled = answered || matches!(status, Status::Ok | Status::Banned | Status::SendError | Status::Aborted);
-        let status = match (settled, self.stopping) {
-            (true, _) => status,
-            (false, None) => {
-                self.note_leg(slot, status);
-                if self.next_leg(slot, status, now) {
-                    return;
-                }
-                status
+        let status = if settled {
+            status
+        } else if self.stopping.is_none() {
+            self.note_leg(slot, status);
+            if self.next_leg(slot, status, now) {
+                return;
             }
+            status
+        } else if self.leg_behind(slot).is_some() {
             // What comes next is not asked any more.
-            (false, Some(_)) if self.leg_behind(slot).is_some() => Status::Aborted,
-            (false, Some(_)) => status,
+            Status::Aborted
+        } else {
+            status
         };
         self.keep_pieces(slot);
         let Some(flight) = self.flights.get_mut(slot) else { return };

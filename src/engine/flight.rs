@@ -5,12 +5,12 @@
 //! freed and filled again in the meantime.
 
 use std::net::SocketAddr;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use hashbrown::HashTable;
 
 use super::{Icmp, Plan, Settings};
-use crate::protocol::{AnyProtocol, AnySession, Ask};
+use crate::protocol::{AnyProtocol, AnySession, Ask, Found};
 use crate::record::{Query, QuerySet, Status};
 use crate::rng::AddressHasher;
 
@@ -71,6 +71,8 @@ pub(super) struct Flight {
     pub joins: u32,
     /// Bytes of datagrams that were kept as they came.
     pub logged: usize,
+    /// What was found, if a list server is being asked.
+    pub list: Option<Box<Found>>,
 }
 
 /// Why queries have no answer.
@@ -257,6 +259,11 @@ impl Flight {
         (protocol, plan.ask(protocol, settings, self.address))
     }
 
+    /// The least time between two of its requests.
+    pub(super) fn gap(&self, protocol: AnyProtocol, settings: &Settings) -> Duration {
+        if self.list.is_some() { settings.list_gap } else { protocol.pace().server }
+    }
+
     fn new(address: SocketAddr, now: Instant) -> Self {
         Self {
             address,
@@ -293,6 +300,7 @@ impl Flight {
             parts: None,
             joins: 0,
             logged: 0,
+            list: None,
         }
     }
 

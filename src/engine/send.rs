@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use super::adapt::Adaptive;
 use super::flight::{Cause, Slot, State};
-use super::{Direction, Engine, Finished, Transmit, microseconds};
+use super::{Direction, Engine, Finished, ListEnd, Transmit, microseconds};
 use crate::ledger::Datagrams;
 use crate::record::Status;
 use crate::target::{Target, Unresolved};
@@ -59,6 +59,10 @@ impl Engine {
         // Bounded by what the source has taken in by now.
         while let Some(Unresolved { plan, origin }) = self.source.poll_unresolved() {
             let nowhere = SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0);
+            if self.plans[usize::from(plan)].legs[0].protocol.lists().is_some() {
+                self.ended_lists.push(ListEnd::unasked(origin, Status::Unresolved));
+                continue;
+            }
             let finished = Finished { plan, origin, ..Finished::new(nowhere, Status::Unresolved, None) };
             self.targets.scheduled += 1;
             self.hand_over(finished, &[], now);
@@ -78,7 +82,9 @@ impl Engine {
         flight.begin_leg(leg, &self.plans[usize::from(target.plan)], now + self.settings.budget);
         flight.origin = target.origin;
         self.recent.begin(&address);
-        self.targets.scheduled += 1;
+        if !self.begin_list(slot, now) {
+            self.targets.scheduled += 1;
+        }
         Some(slot)
     }
 
@@ -115,12 +121,13 @@ impl Engine {
         flight.retries += u32::from(flight.last_cause == Cause::Retry);
         // Nobody is asked again before its protocol's gap is over, however short the time-out.
         let another = !flight.once && flight.tries < self.settings.retries;
-        let gap = if another { protocol.pace().server } else { Duration::ZERO };
+        let gap = if another { flight.gap(protocol, &self.settings) } else { Duration::ZERO };
         let at = now + self.settings.wait(flight.tries).max(gap);
-        if at <= flight.budget {
+        // List servers are waited for so long that the lane's other deadlines would be out of order.
+        if at <= flight.budget && flight.list.is_none() {
             self.deadlines.set_in_lane(slot.index, flight.tries.min(16) as u8, at);
         } else {
-            self.deadlines.set(slot.index, flight.budget);
+            self.deadlines.set(slot.index, at.min(flight.budget));
         }
         flight.tries += 1;
         flight.sent += 1;

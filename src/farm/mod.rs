@@ -10,11 +10,13 @@ use crate::protocol::{self, AnyProtocol, Auto, Engine, Manner, Persona, Replies}
 use crate::rng::{AddressHasher, mix, unit};
 
 pub mod link;
+mod master;
 mod replay;
 pub mod serve;
 mod settings;
 pub mod site;
 
+pub use master::Masters;
 pub use replay::{Recorded, ReplayFarm};
 pub use settings::{FarmSettings, Mix, SettingError, Share, Speaks};
 
@@ -195,7 +197,7 @@ impl Servers for Farm {
         }
         let persona = self.persona(index, client);
         let only = self.protocol(index);
-        for protocol in protocol::all().filter(|protocol| only.is_none_or(|only| only == *protocol)) {
+        for protocol in protocol::of_servers().filter(|protocol| only.is_none_or(|only| only == *protocol)) {
             protocol.serve(&persona, request, replies);
             if !replies.is_empty() {
                 return;

@@ -7,7 +7,9 @@ use std::fmt::Write;
 use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
 
 use super::{RowFormat, value};
-use crate::record::{Dlc, List, Mod, Player, Players, QueryStatus, Rules, Selection, ServerRecord, Text, Value};
+use crate::record::{
+    Dlc, List, ListFact, Mod, Player, Players, QueryStatus, Rules, Selection, ServerRecord, Text, Value,
+};
 
 /// Writes NDJSON into memory.
 pub struct Ndjson {
@@ -66,6 +68,15 @@ impl Serialize for Object<'_> {
                 List::Rules => map.serialize_entry(list.as_str(), &RuleList(&self.record.rules))?,
                 List::Mods => map.serialize_entry(list.as_str(), &objects(self.record.mods.as_deref(), ModObject))?,
                 List::Dlc => map.serialize_entry(list.as_str(), &objects(self.record.dlc.as_deref(), DlcObject))?,
+            }
+        }
+        // What a list says is not what the server says, and has keys of its own.
+        for (name, fact) in self.record.list_facts.iter().flat_map(|facts| &facts.0) {
+            let key = format_args!("list_{name}");
+            match fact {
+                ListFact::Text(text) => map.serialize_entry(&key, text.as_ref())?,
+                ListFact::Number(number) => map.serialize_entry(&key, number)?,
+                ListFact::Flag(is) => map.serialize_entry(&key, is)?,
             }
         }
         map.end()
@@ -224,7 +235,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::record::{COLUMNS, Flags, Query, Status};
+    use crate::record::{COLUMNS, Flags, ListFacts, Query, Status};
 
     fn object(record: &ServerRecord) -> serde_json::Map<String, serde_json::Value> {
         let mut ndjson = Ndjson::new(Selection::all());
@@ -241,6 +252,23 @@ mod tests {
         assert_eq!(object.keys().len(), COLUMNS.len());
         assert!(COLUMNS.iter().all(|column| object.contains_key(column.name)));
         assert!(object["name"].is_null() && object["flags"].is_null() && object["players"].is_null());
+    }
+
+    #[test]
+    fn what_a_list_said_stands_behind_what_the_server_said() {
+        let mut record = ServerRecord::new();
+        let facts = [
+            ("name", ListFact::Text("a\n".into())),
+            ("players", ListFact::Number(7)),
+            ("secure", ListFact::Flag(true)),
+        ];
+        record.list_facts = Some(ListFacts(facts.into()).into());
+        let object = object(&record);
+        assert_eq!(
+            (&object["list_name"], &object["list_players"], &object["list_secure"]),
+            (&json!("a\n"), &json!(7), &json!(true))
+        );
+        assert_eq!(object.keys().len(), COLUMNS.len() + 3);
     }
 
     #[test]

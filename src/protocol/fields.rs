@@ -3,6 +3,8 @@
 //! Parsers read through [`Fields`] with the name of each field. With `()` as the scribe nothing is written down and the
 //! names cost nothing; with a [`Dissection`] every field is noted with its place, its type and its value.
 
+use std::net::{IpAddr, SocketAddr};
+
 use crate::wire::{DecodeError, Problem, Reader};
 
 /// A cursor over a message whose reads are told to a scribe.
@@ -171,6 +173,17 @@ impl<'a, S: Scribe> Fields<'a, S> {
         let value = self.reader.array::<N>()?;
         self.scribe.note(name, "bytes", at, N, Shown::Bytes(&value));
         Ok(value)
+    }
+
+    /// An address of `N` bytes, 4 (IPv4) or 16 (IPv6), and a port behind it, big-endian.
+    pub fn address<const N: usize>(&mut self, name: &'static str) -> Result<SocketAddr, DecodeError>
+    where
+        IpAddr: From<[u8; N]>,
+    {
+        let at = self.reader.position();
+        let address = self.reader.address::<N>()?;
+        self.scribe.note(name, "address", at, N + 2, Shown::Word(&address.to_string()));
+        Ok(address)
     }
 
     /// Text up to a NUL. One that is cut is put into `field` as far as it goes, and is an error.

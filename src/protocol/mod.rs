@@ -24,11 +24,14 @@ mod registry;
 mod conformance;
 mod fields;
 mod found;
+pub mod master;
 mod persona;
 mod progress;
+pub mod valve_filter;
 
 pub use fields::{Dissection, Field, Fields, Scribe, Shown};
 pub use found::Found;
+pub use master::{Roll, Style};
 pub use persona::{Engine, Manner, Persona, Replies, ShortText};
 pub use progress::Progress;
 
@@ -38,6 +41,9 @@ registry! {
     minecraft,
     bedrock,
     hl1,
+    valve_master,
+    hl1_master,
+    quake3_master,
     #[cfg(test)]
     probe,
 }
@@ -49,6 +55,17 @@ pub trait Protocol: Sync {
 
     /// Name, default port and the columns it can fill.
     fn spec(&self) -> &'static Spec;
+
+    /// The protocol of the servers that are listed, if whom this one asks are list servers. What they name goes to `found`;
+    /// there are no answers to keep, and `--list-rate` is the pace.
+    fn lists(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// Checks the part of a list's URL behind `?`; the error says what to write instead.
+    fn check_parameters(&self, _text: &str) -> Result<(), String> {
+        Ok(())
+    }
 
     /// Least gaps between two datagrams that this protocol's servers put up with.
     fn pace(&self) -> Pace {
@@ -106,6 +123,9 @@ pub trait Protocol: Sync {
 
     /// Answers `request` as the server `persona` would; pushes nothing if the request is none of this protocol's.
     fn serve(&self, persona: &Persona, request: &[u8], replies: &mut Replies);
+
+    /// Answers `request` as a list server with `roll` would; pushes nothing if this is no protocol of list servers.
+    fn serve_list(&self, _roll: &Roll<'_>, _request: &[u8], _replies: &mut Replies) {}
 
     /// Answers `request`, if it is one of this protocol's, with those of the `recorded` datagrams of a server that answer
     /// it, and with the token of the request in place of the recorded one.
@@ -247,7 +267,25 @@ pub fn in_auto() -> impl Iterator<Item = AnyProtocol> {
 /// Finds the dialect that `name` or an alias selects.
 #[must_use]
 pub fn by_name(name: &str) -> Option<AnyProtocol> {
-    all().find(|p| p.spec().name == name || p.spec().aliases.contains(&name))
+    all().find(|protocol| protocol.is_called(name))
+}
+
+/// Every dialect of the protocols that ask the servers themselves.
+pub fn of_servers() -> impl Iterator<Item = AnyProtocol> {
+    all().filter(|protocol| protocol.lists().is_none())
+}
+
+/// Every dialect of the protocols that ask list servers.
+pub fn of_lists() -> impl Iterator<Item = AnyProtocol> {
+    all().filter(|protocol| protocol.lists().is_some())
+}
+
+impl AnyProtocol {
+    /// True if `name` is its name or an alias.
+    #[must_use]
+    pub fn is_called(&self, name: &str) -> bool {
+        self.spec().name == name || self.spec().aliases.contains(&name)
+    }
 }
 
 impl AnyProtocol {

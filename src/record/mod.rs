@@ -8,12 +8,14 @@ use std::sync::Arc;
 
 mod columns;
 mod flags;
+mod list_facts;
 mod lists;
 mod status;
 mod text;
 
 pub use columns::{COLUMNS, Column, Kind, List, Selection, Value, all_columns, column};
 pub use flags::Flags;
+pub use list_facts::{ListFact, ListFacts};
 pub use lists::{Dlc, Mod, Player, Players, Rules};
 pub use status::{Query, QuerySet, QueryStatus, Status, UnknownQuery};
 pub use text::Text;
@@ -34,6 +36,8 @@ pub struct ServerRecord {
     pub target: Option<Arc<str>>,
     /// The file or list that named the target; absent for arguments.
     pub source: Option<Arc<str>>,
+    /// What that list said about it.
+    pub list_facts: Option<Arc<ListFacts>>,
     /// How the target ended.
     pub status: Status,
     /// The ICMP error that came for it.
@@ -131,6 +135,7 @@ impl ServerRecord {
             protocol: "",
             target: None,
             source: None,
+            list_facts: None,
             status: Status::Timeout,
             icmp: None,
             queries: [QueryStatus::NotAsked; Query::COUNT],
@@ -192,6 +197,7 @@ impl ServerRecord {
             protocol,
             target,
             source,
+            list_facts,
             status,
             icmp,
             queries,
@@ -240,6 +246,7 @@ impl ServerRecord {
         self.protocol = protocol;
         self.target = target;
         self.source = source;
+        self.list_facts = list_facts;
         self.status = status;
         self.icmp = icmp;
         self.queries = queries;

@@ -13,6 +13,7 @@ mod farm;
 mod front_door;
 mod games;
 mod input;
+mod lists;
 mod names;
 mod order;
 mod output;
