@@ -446,7 +446,8 @@ pub struct BenchArgs {
     #[arg(long, value_name = "PATH", default_value = "auto", help_heading = "Queries")]
     pub io: String,
 
-    /// text for a person, json (one object, with histograms) or csv (one row a round, then median, min and max)
+    /// text for a person, json (one object, with histograms) or csv (one row a round, then median, min and max of
+    /// rounds at a fixed rate, or else the best round)
     #[arg(short, long, value_name = "FORMAT", default_value = "text", help_heading = "Output")]
     pub format: String,
 
