@@ -137,6 +137,7 @@ impl Farm {
             engine: self.one_of(&engines, index, ENGINE).unwrap_or_default(),
             split: is_one(self.settings.split, SPLIT),
             bzip2: is_one(self.settings.bzip2, BZIP2),
+            alone: self.settings.speaks != Speaks::Any,
         }
     }
 

@@ -35,6 +35,7 @@ fn personas() -> impl Iterator<Item = Persona> {
         engine: ENGINES[index as usize % ENGINES.len()],
         split: index % 3 == 0,
         bzip2: index % 4 == 0,
+        alone: index % 5 == 0,
     })
 }
 
