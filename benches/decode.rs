@@ -22,6 +22,7 @@ fn main() {
     info(&mut criterion);
     lists(&mut criterion);
     split(&mut criterion);
+    status(&mut criterion);
     criterion.final_summary();
 }
 
@@ -97,6 +98,41 @@ fn split(criterion: &mut Criterion) {
         bencher.iter(|| {
             whole.clear();
             protocol.join(&mut AnySession::default(), black_box(&pieces), &mut whole)
+        });
+    });
+    group.finish();
+}
+
+/// Variables and players of a Quake III Arena server, 2 KB.
+fn status(criterion: &mut Criterion) {
+    let protocol = protocol::by_name("quake3").expect("it is in the registry");
+    let ask = Ask::offline();
+    let mut record = ServerRecord::new();
+    let mut answer = b"\xFF\xFF\xFF\xFFstatusResponse\n".to_vec();
+    for (key, value) in
+        [("sv_hostname", "^1Real ^7Arena"), ("version", "ioq3 1.36 linux-x86_64"), ("mapname", "q3dm17")]
+    {
+        answer.extend_from_slice(format!("\\{key}\\{value}").as_bytes());
+    }
+    for number in 0..54 {
+        answer.extend_from_slice(format!("\\g_some_setting{number}\\{number}").as_bytes());
+    }
+    for number in 0..32 {
+        answer.extend_from_slice(
+            format!("\n{number} {} \"^{}[clan] Player {number}\"", number * 7, number % 8).as_bytes(),
+        );
+    }
+    protocol.decode(&[&answer], &ask, &mut record);
+    assert_eq!((record.player_list.len(), record.rules.len(), record.flags), (32, 57, Flags::NONE));
+    assert_eq!((record.name.as_str(), answer.len() / 100), (Some("Real Arena"), 20));
+
+    let mut group = criterion.benchmark_group("quake3 status");
+    group.throughput(Throughput::Bytes(answer.len() as u64));
+    group.bench_function("decode", |bencher| {
+        bencher.iter(|| {
+            record.clear();
+            protocol.decode(&[black_box(&answer)], &ask, &mut record);
+            black_box(&record);
         });
     });
     group.finish();

@@ -65,6 +65,7 @@ impl Exchange {
             rate: Rate::default(),
             auto: Auto::default(),
             host_gap: Duration::ZERO,
+            list_gap: Duration::ZERO,
             queries: QuerySet::of(Query::Info),
             keep_datagrams: false,
             key: AddressHasher::new(1),

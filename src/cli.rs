@@ -30,6 +30,8 @@ pub struct Args {
 pub enum Command {
     /// Ask many servers and write one row for each
     Scan(ScanArgs),
+    /// Print the servers of lists without asking them
+    List(ListArgs),
     /// Ask one server, or a few, and print everything they say
     Query(QueryArgs),
     /// Read recorded datagrams, and say what they mean or what a scan would have written
@@ -78,13 +80,22 @@ pub struct ScanArgs {
     #[arg(long = "input-where", value_name = "CONDITIONS", help_heading = "Targets")]
     pub input_condition: Vec<String>,
 
+    /// Ask the servers of a list while it comes in: valve-master://HOST:PORT?region=all&filter=/appid/730,
+    /// hl1-master://HOST:PORT or quake3-master://HOST:PORT?protocol=68&game=NAME; may be repeated
+    #[arg(long, value_name = "URL", help_heading = "Targets")]
+    pub from: Vec<String>,
+
+    /// Ask valve-master lists for servers of this Steam application only
+    #[arg(long, value_name = "ID", help_heading = "Targets", requires = "from")]
+    pub app: Option<u32>,
+
     /// Ports of targets that name none, as in 27015-27030,28000 [default: the protocol's]
     #[arg(short, long, value_name = "PORTS", help_heading = "Targets")]
     pub ports: Option<String>,
 
-    /// Protocol of targets that name none
-    #[arg(long, value_name = "NAME", default_value = "a2s", help_heading = "Targets")]
-    pub protocol: String,
+    /// Protocol of targets that name none [default: a2s; of the servers of a list, what such lists list]
+    #[arg(long, value_name = "NAME", help_heading = "Targets")]
+    pub protocol: Option<String>,
 
     /// Game of targets that name no protocol: a port that they name is the one for players, and the port for queries
     /// follows from it; see `fragscan games`
@@ -126,7 +137,7 @@ pub struct ScanArgs {
     #[arg(long, help_heading = "Targets", alias = "dryrun")]
     pub dry_run: bool,
 
-    /// Refuse to start if a line of the input cannot be read
+    /// Refuse to start if a line of the input cannot be read, and exit with 3 if a list was not had as a whole
     #[arg(long, help_heading = "Targets")]
     pub strict: bool,
 
@@ -143,6 +154,10 @@ pub struct ScanArgs {
     /// loopback]
     #[arg(long, value_name = "RATE", help_heading = "Pace")]
     pub host_rate: Option<String>,
+
+    /// Most requests a minute to each list server, or max
+    #[arg(long, value_name = "RATE", default_value = "30", help_heading = "Pace")]
+    pub list_rate: String,
 
     /// Wait for the answer to a first try; doubles with each retry, up to 8 s
     #[arg(long, value_name = "TIME", default_value = "1s", help_heading = "Pace")]
@@ -244,6 +259,60 @@ impl Default for ScanArgs {
         }
         Nothing::parse_from(["fragscan"]).scan
     }
+}
+
+/// `fragscan list`.
+#[derive(Debug, ClapArgs)]
+#[command(after_help = LIST_EXAMPLES)]
+pub struct ListArgs {
+    /// Where the lists are: valve-master://HOST:PORT?region=all&filter=/appid/730, hl1-master://HOST:PORT or
+    /// quake3-master://HOST:PORT?protocol=68&game=NAME
+    #[arg(value_name = "URL", required = true)]
+    pub lists: Vec<String>,
+
+    /// Ask valve-master lists for servers of this Steam application only
+    #[arg(long, value_name = "ID")]
+    pub app: Option<u32>,
+
+    /// Most requests a minute to each list server, or max
+    #[arg(long, value_name = "RATE", default_value = "30")]
+    pub list_rate: String,
+
+    /// Leave out TARGET (an address, range or block, with or without ports); may be repeated
+    #[arg(long, value_name = "TARGET")]
+    pub exclude: Vec<String>,
+
+    /// Leave out what FILE lists; may be repeated
+    #[arg(long, value_name = "FILE", visible_alias = "blocklist-file")]
+    pub exclude_file: Vec<PathBuf>,
+
+    /// Print private addresses too
+    #[arg(long)]
+    pub include_private: bool,
+
+    /// Wait for the answer to a first try; doubles with each retry, up to 8 s
+    #[arg(long, value_name = "TIME", default_value = "1s")]
+    pub timeout: String,
+
+    /// Further tries of each request after silence, before the list server is left alone for a while
+    #[arg(long, value_name = "N", default_value_t = 2)]
+    pub retries: u32,
+
+    /// Exit with 3 if a list was not had as a whole
+    #[arg(long)]
+    pub strict: bool,
+
+    /// Write to FILE, in the format of its extension; may be repeated [default: to standard output]
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Vec<PathBuf>,
+
+    /// Format of outputs without a known extension: table, csv or ndjson
+    #[arg(short, long, value_name = "FORMAT")]
+    pub format: Option<String>,
+
+    /// Print no summary
+    #[arg(short, long)]
+    pub quiet: bool,
 }
 
 /// `fragscan query`.
@@ -399,6 +468,23 @@ pub struct BenchArgs {
 #[derive(Debug, ClapArgs)]
 #[command(after_help = FARM_EXAMPLES)]
 pub struct FarmArgs {
+    /// Serve lists of these servers too, on 127.0.0.1: valve at --master-port, hl1 at the port behind it, quake3 at the one
+    /// behind that
+    #[arg(long, value_name = "KINDS", value_delimiter = ',', help_heading = "Lists", conflicts_with_all = ["bind", "replay"])]
+    pub master: Vec<String>,
+
+    /// Port of the first list server
+    #[arg(long, value_name = "PORT", default_value_t = 27_911, help_heading = "Lists", requires = "master")]
+    pub master_port: u16,
+
+    /// How lists come: paged, at-once (everything, whatever was asked for) or loop (without an end)
+    #[arg(long, value_name = "STYLE", default_value = "paged", help_heading = "Lists", requires = "master")]
+    pub master_style: String,
+
+    /// Datagrams of list servers that are lost, in each direction
+    #[arg(long, value_name = "SHARE", default_value = "0%", help_heading = "Lists", requires = "master")]
+    pub master_loss: String,
+
     /// Number of servers; server i is at 127.0.0.2 + i [default: 10000, or with --bind ADDR one, with --bind NETWORK as many
     /// as it has addresses, up to 10000]
     #[arg(long, value_name = "N")]
@@ -594,6 +680,16 @@ Examples:
 
 Exit codes: 0 done, 2 usage, 3 stopped early, 4 output could not be written, 5 a condition of
 `bench --fail-if` holds, 1 anything else";
+
+const LIST_EXAMPLES: &str = "\
+Examples:
+  fragscan list valve-master://master.example.com:27010?filter=/gamedir/valve
+  fragscan list 'quake3-master://master.example.com?protocol=71&game=Quake3Arena' -o list.csv
+  fragscan scan --from valve-master://master.example.com:27010 -o servers.csv      lists them and asks them
+
+Regions: all, us-east, us-west, south-america, europe, asia, australia, middle-east, africa.
+A server that two lists name is printed once. Addresses that nobody can ask, and private ones, are left out.
+Exit code 3 with --strict if a list was not had as a whole.";
 
 const BENCH_EXAMPLES: &str = "\
 Examples:

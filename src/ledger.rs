@@ -22,6 +22,8 @@ pub struct Ledger {
     pub datagrams: Datagrams,
     /// What was written.
     pub rows: Rows,
+    /// Datagrams of list servers, which are no targets and have no rows.
+    pub lists: ListDatagrams,
 }
 
 /// The unit is a target: a plan and an address, after ranges and port lists are expanded. A line that cannot be read
@@ -113,6 +115,15 @@ pub struct Rows {
     pub received: u64,
 }
 
+/// Datagrams of all list servers.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
+pub struct ListDatagrams {
+    /// Sent to them.
+    pub sent: u64,
+    /// Theirs that were used.
+    pub received: u64,
+}
+
 /// A count for each [`Status`].
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct StatusCounts([u64; Status::COUNT]);
@@ -151,7 +162,7 @@ impl Ledger {
     /// The equations that do not hold; none, or there is a bug.
     #[must_use]
     pub fn check(&self) -> Vec<Imbalance> {
-        let Self { input, targets, datagrams, rows } = self;
+        let Self { input, targets, datagrams, rows, lists } = self;
         let excluded = input.excluded_reserved + input.excluded_private + input.excluded_listed;
         let used = datagrams.matched + datagrams.late + datagrams.duplicate;
         [
@@ -172,13 +183,17 @@ impl Ledger {
                 datagrams.sent,
                 datagrams.sent_first + datagrams.sent_retry + datagrams.sent_follow_up,
             ),
-            ("datagrams sent = sum of the rows' sent", datagrams.sent, rows.sent),
+            ("datagrams sent = sum of the rows' sent + the lists'", datagrams.sent, rows.sent + lists.sent),
             (
                 "datagrams received = matched + late + duplicate + unsolicited + undecodable",
                 datagrams.received,
                 used + datagrams.unsolicited + datagrams.undecodable,
             ),
-            ("datagrams matched = sum of the rows' received", datagrams.matched, rows.received),
+            (
+                "datagrams matched = sum of the rows' received + the lists'",
+                datagrams.matched,
+                rows.received + lists.received,
+            ),
         ]
         .into_iter()
         .filter(|(_, left, right)| left != right)
@@ -262,7 +277,7 @@ const QUANTILES: &[(&str, f64)] =
 mod tests {
     use super::*;
 
-    /// A run of three targets: one answered after a challenge, one silent, one refused.
+    /// A run of three targets, one answered after a challenge, one silent, one refused, and of a list of two pages.
     fn balanced() -> Ledger {
         let input = Input {
             read: 9,
@@ -275,12 +290,12 @@ mod tests {
         };
         let targets = Targets { scheduled: 3, finished: 3 };
         let datagrams = Datagrams {
-            sent: 6,
-            sent_first: 3,
+            sent: 8,
+            sent_first: 4,
             sent_retry: 2,
-            sent_follow_up: 1,
-            received: 6,
-            matched: 2,
+            sent_follow_up: 2,
+            received: 8,
+            matched: 4,
             late: 1,
             duplicate: 1,
             unsolicited: 1,
@@ -291,7 +306,7 @@ mod tests {
         for status in [Status::Ok, Status::Timeout, Status::Refused] {
             rows.status.add(status);
         }
-        Ledger { input, targets, datagrams, rows }
+        Ledger { input, targets, datagrams, rows, lists: ListDatagrams { sent: 2, received: 2 } }
     }
 
     #[test]
@@ -317,6 +332,8 @@ mod tests {
             |l| l.rows.unwritten += 1,
             |l| l.rows.sent -= 1,
             |l| l.rows.received += 1,
+            |l| l.lists.sent += 1,
+            |l| l.lists.received += 1,
             |l| l.datagrams.sent += 1,
             |l| l.datagrams.sent_first -= 1,
             |l| l.datagrams.sent_retry += 1,

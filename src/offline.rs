@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 use crate::capture::{Datagram, Direction};
 use crate::engine::{Auto, Batch, Engine, Plan, Rate, Settings};
 use crate::output::{Assembler, Epoch};
-use crate::protocol::{self, AnyProtocol, AnySession, Ask, Found, Manner, Persona, Replies, Step};
+use crate::protocol::{self, AnyProtocol, AnySession, Ask, Found, Ignored, Manner, Persona, Replies, Step};
 use crate::record::{Query, QuerySet, QueryStatus, ServerRecord, Status};
 use crate::target::{Origins, Source, Target};
 use crate::wire::DecodeError;
@@ -146,16 +146,21 @@ pub fn records(
     }
 }
 
-/// The protocol that a server speaks, as far as what was recorded tells: the first one that most datagrams belong to.
+/// The protocol that a server speaks, as far as what was recorded tells.
 #[must_use]
 pub fn recognise(recording: &Recording) -> AnyProtocol {
+    recognise_among(protocol::of_servers(), recording)
+}
+
+/// The one of `protocols` that most of the recorded datagrams belong to, or the first one of these.
+pub fn recognise_among(protocols: impl Iterator<Item = AnyProtocol>, recording: &Recording) -> AnyProtocol {
     let score = |protocol: &AnyProtocol| {
         let asks = recording.requests.iter().filter(|request| is_request_of(*protocol, request)).count();
         let answers = recording.replies.iter().filter(|reply| belongs_to(*protocol, reply)).count();
         asks + answers
     };
     let mut best: Option<(usize, AnyProtocol)> = None;
-    for protocol in protocol::all() {
+    for protocol in protocols {
         let score = score(&protocol);
         if best.as_ref().is_none_or(|(most, _)| score > *most) {
             best = Some((score, protocol));
@@ -164,9 +169,10 @@ pub fn recognise(recording: &Recording) -> AnyProtocol {
     best.map(|(_, protocol)| protocol).expect("there is a protocol")
 }
 
-/// True if `reply` can be a message of `protocol`, or a piece of one.
+/// True if `reply` can be a message of `protocol`, or a piece of one. It may carry the token of whoever asked then.
 fn belongs_to(protocol: AnyProtocol, reply: &[u8]) -> bool {
-    matches!(alone(protocol, reply), Ok(Step::Answer(_) | Step::Move(_) | Step::Part))
+    let step = alone(protocol, reply);
+    matches!(step, Ok(Step::Answer(_) | Step::Move(_) | Step::Part | Step::Ignore(Ignored::Spoofed)))
 }
 
 /// What `reply` means to somebody who has just asked everything in `protocol`.
@@ -294,6 +300,7 @@ fn settings(queries: QuerySet) -> Settings {
         rate: Rate::default(),
         auto: Auto::default(),
         host_gap: Duration::ZERO,
+        list_gap: Duration::ZERO,
         queries,
         keep_datagrams: false,
         key: Ask::offline().key,

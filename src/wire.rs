@@ -4,6 +4,7 @@
 //! bytes mean is left to the protocols.
 
 use std::fmt;
+use std::net::{IpAddr, SocketAddr};
 
 use memchr::memchr;
 
@@ -38,6 +39,14 @@ impl<'a> Reader<'a> {
         let rest = self.rest();
         self.at += rest.len();
         rest
+    }
+
+    /// The next `count` bytes, or as many as there are.
+    pub fn take(&mut self, count: usize) -> &'a [u8] {
+        let rest = self.rest();
+        let taken = rest.get(..count).unwrap_or(rest);
+        self.at += taken.len();
+        taken
     }
 
     /// True when every byte was read.
@@ -94,6 +103,19 @@ impl<'a> Reader<'a> {
     /// Eight bytes, little-endian.
     pub fn u64_le(&mut self) -> Result<u64, DecodeError> {
         self.array().map(u64::from_le_bytes)
+    }
+
+    /// An address of `N` bytes, 4 (IPv4) or 16 (IPv6), and a port behind it, both in network order. An IPv4-mapped IPv6
+    /// address is the IPv4 address.
+    pub fn address<const N: usize>(&mut self) -> Result<SocketAddr, DecodeError>
+    where
+        IpAddr: From<[u8; N]>,
+    {
+        let mut ahead = self.clone();
+        let ip = IpAddr::from(ahead.array::<N>()?).to_canonical();
+        let port = u16::from_be_bytes(ahead.array()?);
+        *self = ahead;
+        Ok(SocketAddr::new(ip, port))
     }
 
     /// The bytes up to the next NUL, which is read but not returned. Without a NUL nothing is read.
@@ -205,6 +227,7 @@ mod tests {
         assert_eq!(reader.cstr(), Ok(&b"ab"[..]));
         assert_eq!(reader.cstr(), Err(DecodeError::new(Problem::Unterminated, 3)));
         assert_eq!(reader.rest(), b"cd");
+        assert_eq!((reader.clone().take(1), reader.clone().take(9)), (&b"c"[..], &b"cd"[..]));
         assert!(!reader.skip(b"x") && reader.skip(b"cd"));
     }
 }

@@ -16,7 +16,7 @@ use crate::offline::{self, Recording, Sorted, Sorter};
 use crate::output::dissection::Dissector;
 use crate::output::table::Look;
 use crate::output::{Format, is_stdout};
-use crate::protocol::AnyProtocol;
+use crate::protocol::{self, AnyProtocol};
 use crate::record::{QuerySet, Selection};
 
 /// Reads the files and prints what is asked for. Of a damaged file, what stands before the damage is shown.
@@ -125,7 +125,8 @@ fn dissect(files: &[Reading], protocol: Option<AnyProtocol>, mut dissector: Diss
         for Reading { datagrams, .. } in files {
             // Without addresses a file holds one server; with them, each is recognised by all that it sent.
             let recordings = sort(std::iter::once(datagrams.clone()));
-            let speaks = |server: &Recording| protocol.unwrap_or_else(|| offline::recognise(server));
+            let speaks =
+                |server: &Recording| protocol.unwrap_or_else(|| offline::recognise_among(protocol::all(), server));
             let servers: HashMap<_, _> = recordings.iter().map(|server| (server.address, speaks(server))).collect();
             for datagram in datagrams {
                 let of_server = servers.get(&datagram.from).or_else(|| servers.get(&datagram.to));

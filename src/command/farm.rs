@@ -10,13 +10,14 @@ use signal_hook::iterator::Signals;
 use super::say;
 use crate::capture;
 use crate::cli::FarmArgs;
-use crate::config::{self, FarmConfig};
+use crate::config::{self, FarmConfig, MasterConfig};
 use crate::error::Error;
-use crate::farm::{Recorded, ReplayFarm, Servers, serve};
+use crate::farm::{Farm, Masters, Recorded, ReplayFarm, Servers, serve};
 use crate::net::driver::STOPPING;
 use crate::net::{self, sys};
 use crate::offline::{self, Sorter};
 use crate::output::{Destination, OutputError};
+use crate::protocol;
 
 /// Starts the servers, says where they are, and answers until Ctrl-C.
 pub(super) fn run(args: FarmArgs) -> Result<ExitCode, Error> {
@@ -48,8 +49,22 @@ fn simulate(config: FarmConfig, signals: Signals) -> Result<(), Error> {
     } else {
         say(&format_args!("{count} simulated servers at {}-{} on port {}; {STOP}", first.ip(), last.ip(), farm.port()));
     }
+    let _masters = config.masters.map(|masters| start_masters(masters, farm)).transpose()?;
     wait(serving, signals);
     Ok(())
+}
+
+/// Starts the list servers of `farm` and says where they are.
+fn start_masters(config: MasterConfig, farm: &Farm) -> Result<serve::Serving<Masters>, Error> {
+    let MasterConfig { kinds, port, style, link } = config;
+    let masters = Masters::new(kinds, style, farm);
+    let serving = serve::start_masters(masters, link, farm.settings().seed, port)?;
+    for (number, list) in (0..).zip(protocol::of_lists()) {
+        if serving.servers().numbers().any(|other| other == number) {
+            say(&format_args!("a list of them at {}://127.0.0.1:{}", list.spec().name, u32::from(port) + number));
+        }
+    }
+    Ok(serving)
 }
 
 fn replay(folder: &Path, config: &FarmConfig, signals: Signals) -> Result<(), Error> {

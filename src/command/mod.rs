@@ -15,6 +15,7 @@ mod doctor;
 mod farm;
 mod fields;
 mod games;
+mod list;
 mod manual;
 mod progress;
 mod protocols;
@@ -58,6 +59,7 @@ fn columns<const N: usize>(out: &mut dyn Write, rows: impl IntoIterator<Item = [
 pub fn run(args: Args) -> Result<ExitCode, Error> {
     match args.command {
         Command::Scan(args) => scan::run(args),
+        Command::List(args) => list::run(args),
         Command::Query(args) => query::run(args),
         Command::Decode(args) => decode::run(args),
         Command::Bench(args) => bench::run(args),

@@ -9,12 +9,12 @@ use crate::protocol;
 /// Prints name, default port, other names and summary of each protocol.
 pub(super) fn run() -> Result<ExitCode, Error> {
     print(|out| {
-        for protocol in protocol::all() {
+        for protocol in protocol::of_servers().chain(protocol::of_lists()) {
             let spec = protocol.spec();
             let aliases = spec.aliases.join(", ");
-            writeln!(out, "{:10}  port {:5}  {}", spec.name, spec.default_port, spec.summary)?;
+            writeln!(out, "{:13}  port {:5}  {}", spec.name, spec.default_port, spec.summary)?;
             if !aliases.is_empty() {
-                writeln!(out, "{:10}  also called {aliases}", "")?;
+                writeln!(out, "{:13}  also called {aliases}", "")?;
             }
         }
         Ok(())

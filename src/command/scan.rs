@@ -17,6 +17,7 @@ use super::summary::Summary;
 use super::{print, say, session};
 use crate::cli::ScanArgs;
 use crate::config::{self, Colour, Output, Prepared, ScanConfig};
+use crate::engine::ListEnd;
 use crate::error::{Error, STOPPED};
 use crate::farm::FarmSettings;
 use crate::farm::serve::{self, Serving};
@@ -25,7 +26,7 @@ use crate::net::driver::{Outcome, Stop, read_clocks};
 use crate::output::metadata::{self, Metadata, OutputDigest, RawDigest, SettingsInForce, rfc3339};
 use crate::output::table::Look;
 use crate::output::writer::Report;
-use crate::output::{Destination, Epoch, OutputError, Raw, Sink, partial};
+use crate::output::{Destination, Epoch, ListReport, OutputError, Raw, Sink, partial};
 use crate::record::Status;
 use crate::target::{Order, Reason, Tally};
 
@@ -51,6 +52,7 @@ pub(super) fn run(args: ScanArgs) -> Result<ExitCode, Error> {
         progress = progress.with_oddities();
     }
     let in_force = SettingsInForce::new(&prepared.settings, io.as_str());
+    let (fetched, origins) = (Arc::clone(&prepared.fetched), prepared.origins.clone());
     let tally = Arc::clone(&prepared.tally);
     let tally = move || *tally.lock().unwrap_or_else(PoisonError::into_inner);
     let unaskable = tally().invalid - about.bad_lines;
@@ -60,7 +62,8 @@ pub(super) fn run(args: ScanArgs) -> Result<ExitCode, Error> {
     let (outcome, report) = session::run(prepared, filter, sinks, raw, epoch, (&local, io), &mut progress)?;
     drop(progress);
     drop(farm);
-    about.finish(tally(), in_force, outcome, report)
+    let lists = ListReport::all(&outcome.lists, &fetched, &origins);
+    about.finish(tally(), in_force, outcome, lists, report)
 }
 
 /// What is known about a run before it starts, for the account at its end.
@@ -72,6 +75,7 @@ struct About {
     digests: Vec<config::InputDigest>,
     metadata: Option<Destination>,
     bad_lines: u64,
+    strict: bool,
     quiet: bool,
 }
 
@@ -85,6 +89,7 @@ impl About {
             digests: config.digests.clone(),
             metadata: config.metadata.as_deref().map(Destination::named).transpose()?,
             bad_lines: config.bad_lines,
+            strict: config.strict,
             quiet: config.messages.quiet,
         })
     }
@@ -95,6 +100,7 @@ impl About {
         tally: Tally,
         settings: SettingsInForce,
         outcome: Outcome,
+        lists: Vec<ListReport>,
         mut report: Report,
     ) -> Result<ExitCode, Error> {
         let (now, _) = read_clocks();
@@ -108,6 +114,7 @@ impl About {
         if ledger.targets.scheduled == 0 && complete {
             report.sinks.iter_mut().for_each(Sink::discard);
             report.raw.iter_mut().for_each(Raw::discard);
+            lists.iter().for_each(|list| say(list));
             return Err(Error::usage(config::why_nothing(&tally)));
         }
         if complete {
@@ -130,6 +137,7 @@ impl About {
             sockets: outcome.granted,
             outputs: report.sinks.iter().map(digest).collect(),
             raw: report.raw.as_ref().map(raw_digest),
+            lists,
             ledger,
             rtt_ms: report.latency,
         };
@@ -153,7 +161,8 @@ impl About {
             return Err(Error::OutputLost { error, safe: what_is_safe(&report.sinks) });
         }
         written?;
-        Ok(if early.is_some() && !report.closed { ExitCode::from(STOPPED) } else { ExitCode::SUCCESS })
+        let lists_lack = self.strict && metadata.lists.iter().any(|list| !list.complete);
+        Ok(if lists_lack || (early.is_some() && !report.closed) { ExitCode::from(STOPPED) } else { ExitCode::SUCCESS })
     }
 }
 
@@ -177,6 +186,7 @@ fn ledger(tally: Tally, outcome: &Outcome, report: &Report) -> Ledger {
         targets: outcome.snapshot.targets,
         datagrams: outcome.snapshot.datagrams,
         rows: report.rows.clone(),
+        lists: ListEnd::datagrams(&outcome.lists),
     }
 }
 
@@ -228,7 +238,7 @@ pub(super) fn start_farm(settings: FarmSettings) -> Result<Serving, Error> {
     Ok(serve::start(settings, Some(FARM_PORT)).or_else(|_| serve::start(settings, None))?)
 }
 
-fn open(output: &Output, config: &ScanConfig) -> Result<Sink, OutputError> {
+pub(super) fn open(output: &Output, config: &ScanConfig) -> Result<Sink, OutputError> {
     let destination = Destination::named(output.path.as_deref().unwrap_or(Path::new("-")))?;
     let look = look(config.colour, output.path.is_none());
     Ok(Sink::new(output.format.writer(config.selection.as_ref(), look), destination))

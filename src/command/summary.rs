@@ -22,6 +22,9 @@ impl<I: Serialize, S: Serialize> fmt::Display for Summary<'_, I, S> {
         }
         targets(f, &ledger.input, scheduled)?;
         write!(f, "; seed {seed}")?;
+        for list in &self.0.lists {
+            write!(f, "\n{list}")?;
+        }
         datagrams(f, &ledger.datagrams)?;
         let quantiles = (rtt_ms.quantile_ms(0.5), rtt_ms.quantile_ms(0.9), rtt_ms.quantile_ms(0.99));
         if let (Some(p50), Some(p90), Some(p99)) = quantiles {

@@ -107,7 +107,7 @@ pub fn bench(args: BenchArgs, random: u64) -> Result<BenchConfig, Error> {
     // The rate is that of each round; the addresses themselves are asked as often as it takes.
     let scan = ScanArgs {
         targets: args.targets,
-        protocol: args.protocol,
+        protocol: Some(args.protocol),
         game: args.game,
         queries: args.queries,
         rate: Some("max".into()),

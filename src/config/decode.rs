@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::input::unknown_protocol;
+use super::input::server_protocol;
 use super::{scan, value};
 use crate::cli::DecodeArgs;
 use crate::error::Error;
@@ -38,9 +38,6 @@ pub enum Form {
 
 /// Reads the arguments of `fragscan decode`.
 pub fn decode(args: DecodeArgs) -> Result<DecodeConfig, Error> {
-    let by_name = |name: &String| {
-        protocol::by_name(name).ok_or_else(|| Error::usage(format!("--protocol: {}", unknown_protocol(name))))
-    };
     let rows = |format| {
         Ok::<_, Error>(Form::Rows {
             format,
@@ -61,5 +58,13 @@ pub fn decode(args: DecodeArgs) -> Result<DecodeConfig, Error> {
     if matches!(form, Form::Dissection(_)) && (args.queries.is_some() || !args.fields.is_empty()) {
         return Err(Error::usage("--queries and --fields are for rows: say --format ndjson or csv"));
     }
-    Ok(DecodeConfig { protocol: args.protocol.as_ref().map(by_name).transpose()?, files: args.files, form })
+    // Lists make no rows.
+    let of_lists = protocol::of_lists().filter(|_| matches!(form, Form::Dissection(_)));
+    let by_name = |name: &String| {
+        let list = of_lists.into_iter().find(|list| list.is_called(name));
+        let protocol = list.map_or_else(|| server_protocol(name), Ok);
+        protocol.map_err(|reason| Error::usage(format!("--protocol: {reason}")))
+    };
+    let protocol = args.protocol.as_ref().map(by_name).transpose()?;
+    Ok(DecodeConfig { protocol, files: args.files, form })
 }

@@ -8,9 +8,11 @@ use ipnet::Ipv4Net;
 use super::value;
 use crate::cli::FarmArgs;
 use crate::error::Error;
+use crate::farm::link::LinkSettings;
 use crate::farm::site::{Clients, Place, Site};
 use crate::farm::{FarmSettings, Mix, Share};
 use crate::net::socket;
+use crate::protocol::{self, AnyProtocol, Style};
 
 /// What `fragscan farm` does.
 #[derive(Debug)]
@@ -21,10 +23,25 @@ pub struct FarmConfig {
     pub port: u16,
     /// Where they are and whom they answer, if not on loopback.
     pub site: Option<Site>,
+    /// List servers of them.
+    pub masters: Option<MasterConfig>,
     /// Where their addresses are written.
     pub list: Option<PathBuf>,
     /// Folder of recorded servers that answer in place of simulated ones.
     pub replay: Option<PathBuf>,
+}
+
+/// List servers of a farm.
+#[derive(Debug)]
+pub struct MasterConfig {
+    /// Their kinds.
+    pub kinds: Vec<AnyProtocol>,
+    /// Port of the first kind that there is.
+    pub port: u16,
+    /// How they answer.
+    pub style: Style,
+    /// How bad the link to them is.
+    pub link: LinkSettings,
 }
 
 /// Reads the arguments of `fragscan farm`.
@@ -44,7 +61,38 @@ pub fn farm(args: FarmArgs) -> Result<FarmConfig, Error> {
     }
     let site = site(&args, &mut settings)?;
     let settings = settings.validate().map_err(|reason| Error::usage(reason.to_string()))?;
-    Ok(FarmConfig { settings, port: args.port, site, list: args.list, replay: args.replay })
+    let masters = masters(&args)?;
+    Ok(FarmConfig { settings, port: args.port, site, masters, list: args.list, replay: args.replay })
+}
+
+/// The list servers, if there are any.
+fn masters(args: &FarmArgs) -> Result<Option<MasterConfig>, Error> {
+    let name_of = |list: &AnyProtocol| list.spec().name.trim_end_matches("-master");
+    let kind = |word: &String| {
+        protocol::of_lists().find(|list| name_of(list) == word).ok_or_else(|| {
+            let known: Vec<_> = protocol::of_lists().map(|list| name_of(&list)).collect();
+            Error::usage(format!("--master: there is no list server {word:?}: known are {}", known.join(", ")))
+        })
+    };
+    let kinds = args.master.iter().map(kind).collect::<Result<Vec<_>, _>>()?;
+    if kinds.is_empty() {
+        return Ok(None);
+    }
+    let style = match args.master_style.as_str() {
+        "paged" => Style::Paged,
+        "at-once" => Style::AtOnce,
+        "loop" => Style::Loop,
+        other => {
+            return Err(Error::usage(format!("--master-style: {other:?} is no style: write paged, at-once or loop")));
+        }
+    };
+    let last = protocol::of_lists().count() as u16 - 1;
+    if args.master_port == 0 || args.master_port.checked_add(last).is_none() {
+        return Err(Error::usage(format!("--master-port: {} is not in 1 to {}", args.master_port, u16::MAX - last)));
+    }
+    let loss = value::parse("--master-loss", &args.master_loss)?;
+    let link = LinkSettings { loss, ..LinkSettings::default() };
+    Ok(Some(MasterConfig { kinds, port: args.master_port, style, link }))
 }
 
 /// Where the servers are, if not on loopback, with as many of them as there is room for, all of which want a challenge.

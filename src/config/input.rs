@@ -21,6 +21,7 @@ use crate::protocol::{self, AnyProtocol};
 use crate::target::lines::{Lines, without_comment};
 use crate::target::listing::{Line, Listing};
 use crate::target::resolve::Name;
+use crate::target::stream::Lists;
 use crate::target::{Hosts, IpRange, Origin, Origins, Ports, Tally, TargetSetBuilder, TargetSpec};
 
 /// Collects targets, the plans they follow and who named them.
@@ -30,6 +31,10 @@ pub(super) struct Inputs {
     pub origins: Origins,
     /// Names to be resolved.
     pub names: Vec<Name>,
+    /// List servers.
+    pub lists: Lists,
+    /// Names of list servers to be resolved.
+    pub list_names: Vec<Name>,
     pub farm: Option<FarmSettings>,
     pub digests: Vec<InputDigest>,
     /// Lines that could not be read, the first few of them.
@@ -62,7 +67,7 @@ impl Reading {
         // Whoever names a protocol names the port at which it is spoken, as rows of earlier outputs do.
         let (protocol, game) = match spec.scheme {
             None => (self.protocol, self.game),
-            Some(name) => (protocol::by_name(name).ok_or_else(|| unknown_protocol(name))?, None),
+            Some(name) => (server_protocol(name)?, None),
         };
         let whom = match spec.hosts {
             Hosts::Range(range) => Whom::Range(range),
@@ -86,12 +91,12 @@ pub(super) enum Whom<'a> {
 }
 
 /// Number of the plan that speaks `protocol`: every protocol has one, in the order of the registry.
-fn plan_of(protocol: AnyProtocol) -> u16 {
+pub(super) fn plan_of(protocol: AnyProtocol) -> u16 {
     protocol::all().position(|other| other == protocol).unwrap_or(0) as u16
 }
 
 /// Number of the plan that looks for the query port of the game's servers: it stands behind those of the protocols.
-fn plan_of_game() -> u16 {
+pub(super) fn plan_of_game() -> u16 {
     protocol::all().count() as u16
 }
 
@@ -113,6 +118,8 @@ impl Inputs {
             plans: protocol::all().map(Plan::of).chain(reading.game.map(|game| plan(game, reading.protocol))).collect(),
             origins,
             names: Vec::new(),
+            lists: Lists::default(),
+            list_names: Vec::new(),
             farm: None,
             digests: Vec::new(),
             complaints: Vec::new(),
@@ -166,7 +173,7 @@ impl Inputs {
     /// The origin that serves every line of a file that is a single address, and the file's name.
     pub(super) fn file_origin(&mut self, path: &Path) -> (u32, Arc<str>) {
         let source: Arc<str> = path.display().to_string().into();
-        (self.origins.add(Origin { text: None, source: Some(Arc::clone(&source)) }), source)
+        (self.origins.add(Origin { source: Some(Arc::clone(&source)), ..Origin::default() }), source)
     }
 
     /// Leaves out what `text` names.
@@ -256,7 +263,7 @@ impl Inputs {
     }
 
     fn origin(&mut self, text: &str, source: Option<Arc<str>>) -> u32 {
-        self.origins.add(Origin { text: Some(text.into()), source })
+        self.origins.add(Origin { text: Some(text.into()), source, facts: None })
     }
 }
 
@@ -279,10 +286,18 @@ pub fn more_lines(count: u64) -> String {
     format!("{count} more lines cannot be read")
 }
 
-/// What to say when there is no protocol `name`.
-pub(super) fn unknown_protocol(name: &str) -> String {
-    let known: Vec<_> = protocol::all().map(|protocol| protocol.spec().name).collect();
-    format!("there is no protocol {name:?}: known are {}", known.join(", "))
+/// The protocol `name` of those that ask servers themselves.
+pub(super) fn server_protocol(name: &str) -> Result<AnyProtocol, String> {
+    match protocol::by_name(name) {
+        Some(list) if list.lists().is_some() => {
+            Err(format!("{name} is a kind of list: ask the servers that it lists with --from {name}://HOST:PORT"))
+        }
+        Some(protocol) => Ok(protocol),
+        None => {
+            let known: Vec<_> = protocol::of_servers().map(|protocol| protocol.spec().name).collect();
+            Err(format!("there is no protocol {name:?}: known are {}", known.join(", ")))
+        }
+    }
 }
 
 /// Calls `take` with every line of a file that says something, and returns the SHA-256 of the whole file.

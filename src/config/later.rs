@@ -26,7 +26,7 @@ impl Inputs {
         complain: impl Fn(&dyn Display) + Send + 'static,
     ) -> Result<Receiver<Item>, Error> {
         let failed = |source| Error::Input { name: "names and standard input".into(), source };
-        let Self { names, reading, filter, origins, .. } = self;
+        let Self { names, list_names, reading, filter, origins, .. } = self;
         let (sender, items) = bounded(WAITING);
         let (lookup, lookups) = bounded(WAITING);
         resolve::start(&lookups, &sender).map_err(failed)?;
@@ -34,7 +34,9 @@ impl Inputs {
         thread::Builder::new()
             .spawn(move || {
                 // Whoever does not take a name has ended, because the scan has.
-                if !names.into_iter().all(|name| found.name(name)) {
+                if !list_names.into_iter().all(|name| found.lookup.send(name).is_ok())
+                    || !names.into_iter().all(|name| found.name(name))
+                {
                     return;
                 }
                 let Some(origin) = stdin else { return };
@@ -86,7 +88,7 @@ fn read(
                 Whom::Range(range) => send(range, &ports, plan, origin, &found.sender).is_ok(),
                 Whom::Name(name) => {
                     let source = found.origins.find(origin).and_then(|origin| origin.source);
-                    let origin = found.origins.add(Origin { text: Some(text.as_str().into()), source });
+                    let origin = found.origins.add(Origin { text: Some(text.as_str().into()), source, facts: None });
                     let name = Name { name: name.into(), ports, plan, origin, typed: false };
                     found.name(name)
                 }

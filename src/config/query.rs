@@ -25,7 +25,7 @@ pub fn query(args: QueryArgs, random: u64) -> Result<(ScanConfig, QueryFormat), 
     }
     let scan = ScanArgs {
         targets: args.addresses,
-        protocol: args.protocol,
+        protocol: Some(args.protocol),
         game: args.game,
         queries: args.queries,
         timeout: args.timeout,

@@ -8,7 +8,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use super::game;
-use super::input::{InputDigest, Inputs, Reading, more_lines, unknown_protocol};
+use super::input::{InputDigest, Inputs, Reading, more_lines, server_protocol};
+use super::lists::list_gap;
 use super::output::{Output, outputs, refuse_collisions};
 use super::value::{self, Limit};
 use crate::cli::ScanArgs;
@@ -18,11 +19,10 @@ use crate::farm::{Farm, FarmSettings};
 use crate::net::batch;
 use crate::net::socket::{self, Local};
 use crate::output::{Filter, Format, is_stdout};
-use crate::protocol;
 use crate::record::{self, List, QuerySet, Selection};
 use crate::rng::AddressHasher;
 use crate::target::stream::Stream;
-use crate::target::{Order, Origins, Ports, Reason, Source, Tally};
+use crate::target::{FetchedEnds, Order, Origins, Ports, Reason, Source, Tally};
 
 /// What a scan does.
 pub struct ScanConfig {
@@ -58,8 +58,9 @@ pub struct ScanConfig {
     pub order: Order,
     /// What the input files held.
     pub digests: Vec<InputDigest>,
+    /// What is not understood, or not had as a whole, is an error.
+    pub strict: bool,
     flag_clones: bool,
-    strict: bool,
     /// Standard input is read while the scan runs; the origin of its targets.
     stdin: Option<u32>,
     inputs: Inputs,
@@ -115,6 +116,8 @@ pub struct Prepared {
     pub plans: Arc<[Plan]>,
     /// Origins of the targets.
     pub origins: Origins,
+    /// How the lists that threads fetch have ended.
+    pub fetched: FetchedEnds,
     /// Whether answers that many ports of an address give are flagged.
     pub flag_clones: bool,
 }
@@ -125,6 +128,7 @@ struct Limits {
     auto: Auto,
     bandwidth: Option<Limit>,
     host_rate: Option<Limit>,
+    list_gap: Duration,
     timeout: Duration,
     budget: Option<Duration>,
     retries: u32,
@@ -199,7 +203,9 @@ impl ScanConfig {
             self.inputs.add_farm(farm);
         }
         let zones = self.inputs.builder.zones();
-        let later = self.stdin.is_some() || !self.inputs.names.is_empty();
+        let lists = std::mem::take(&mut self.inputs.lists);
+        let fetched = FetchedEnds::default();
+        let later = self.stdin.is_some() || !self.inputs.names.is_empty() || lists.open > 0;
         let origins = self.inputs.origins.clone();
         let plans = std::mem::take(&mut self.inputs.plans).into();
         let (targets, tally) = std::mem::take(&mut self.inputs.builder)
@@ -219,13 +225,13 @@ impl ScanConfig {
         let targets: Box<dyn Source> = if later {
             families = (true, true);
             let items = self.inputs.start(self.stdin, complain)?;
-            Box::new(Stream::new(targets, items, zones, Arc::clone(&tally), self.order, self.seed))
+            Box::new(Stream::new(targets, items, lists, zones, Arc::clone(&tally), self.order, self.seed))
         } else {
             Box::new(targets)
         };
 
         let flag_clones = self.flag_clones;
-        Ok(Prepared { targets, families, tally, settings, plans, origins, flag_clones })
+        Ok(Prepared { targets, families, tally, settings, plans, origins, fetched, flag_clones })
     }
 }
 
@@ -265,6 +271,7 @@ impl Limits {
             rate: Rate { packets, bits: self.bandwidth.and_then(Limit::per_second) },
             auto: self.auto,
             host_gap: host_rate.map_or(Duration::ZERO, |rate| Duration::from_secs(1).div_f64(rate)),
+            list_gap: self.list_gap,
             queries: self.queries,
             keep_datagrams: self.keep_datagrams,
             key: AddressHasher::new(seed),
@@ -286,6 +293,7 @@ fn limits(args: &ScanArgs) -> Result<Limits, Error> {
         auto: Auto { window: auto_window, rate: pace.is_some_and(|(_, auto)| auto) },
         bandwidth: rate("--bandwidth", args.bandwidth.as_deref())?,
         host_rate: rate("--host-rate", args.host_rate.as_deref())?,
+        list_gap: list_gap(&args.list_rate)?,
         timeout: value::time("--timeout", &args.timeout)?,
         budget: args.target_timeout.as_deref().map(|text| value::time("--target-timeout", text)).transpose()?,
         retries: args.retries,
@@ -377,18 +385,17 @@ fn local(args: &ScanArgs) -> Result<Local, Error> {
 /// Reads everything but standard input, of which only the origin is returned: unless `--strict` wants all lines to be
 /// looked at before the first datagram, it is read while the scan runs.
 fn inputs(args: &ScanArgs) -> Result<(Inputs, Option<u32>), Error> {
-    if args.targets.is_empty() && args.input.is_empty() {
+    if args.targets.is_empty() && args.input.is_empty() && args.from.is_empty() {
         return Err(Error::usage(
             "there is nothing to scan: name targets, or a file of them with --input (try farm:1000 for simulated ones)",
         ));
     }
     let game = args.game.as_deref().map(game::game).transpose()?;
     let (flag, name) = match game {
-        Some(game) => ("--game", &game.protocol),
-        None => ("--protocol", &args.protocol),
+        Some(game) => ("--game", game.protocol.as_str()),
+        None => ("--protocol", args.protocol.as_deref().unwrap_or(DEFAULT_PROTOCOL)),
     };
-    let protocol =
-        protocol::by_name(name).ok_or_else(|| Error::usage(format!("{flag}: {}", unknown_protocol(name))))?;
+    let protocol = server_protocol(name).map_err(|reason| Error::usage(format!("{flag}: {reason}")))?;
     let ports = args.ports.as_deref().map(|text| value::parse::<Ports>("--ports", text)).transpose()?;
     let mut inputs = Inputs::new(args.include_private, Reading { protocol, game, ports });
     inputs.filter = filter("--input-where", &args.input_condition)?;
@@ -400,6 +407,9 @@ fn inputs(args: &ScanArgs) -> Result<(Inputs, Option<u32>), Error> {
     }
     for text in &args.targets {
         inputs.argument(text)?;
+    }
+    for url in &args.from {
+        inputs.list(url, args.app, args.protocol.is_some())?;
     }
     let mut stdin = None;
     for path in &args.input {
@@ -446,6 +456,8 @@ fn filter(flag: &str, conditions: &[String]) -> Result<Filter, Error> {
     Ok(filter)
 }
 
+/// Protocol of targets and lists that name none.
+const DEFAULT_PROTOCOL: &str = "a2s";
 const MOST_SOCKETS: usize = 64;
 const DEFAULT_BUDGET: Duration = Duration::from_secs(10);
 /// For each query behind the first.

@@ -10,7 +10,8 @@ use super::reassembly::Kept;
 use super::recent::Sender;
 use super::{Direction, Engine, MOST_HELD, microseconds};
 use crate::protocol::{Ignored, Join, Next, Step};
-use crate::record::{Query, Status};
+use crate::record::{Query, QuerySet, Status};
+use crate::target::Target;
 use crate::wire::DecodeError;
 
 impl Engine {
@@ -49,7 +50,7 @@ impl Engine {
             }
             Ok(Step::Part) => self.take_part(slot, data, now, received),
             Ok(Step::Answer(next)) => {
-                if asked == Some(Query::Ping) && next != Next::Stay {
+                if asked.contains(Query::Ping) && next != Next::Stay {
                     self.count_ping(slot, received);
                 }
                 self.take_answer(slot, data, next, now, received);
@@ -62,17 +63,25 @@ impl Engine {
         None
     }
 
-    /// The query that a flight is asking.
-    pub(super) fn asking(&mut self, slot: Slot) -> Option<Query> {
-        let flight = self.flights.get_mut(slot)?;
+    /// The queries that a flight is asking.
+    pub(super) fn asking(&mut self, slot: Slot) -> QuerySet {
+        let Some(flight) = self.flights.get_mut(slot) else { return QuerySet::NONE };
         let (protocol, ask) = flight.asked(&self.plans, &self.settings);
-        Some(protocol.asking(&flight.session, &ask))
+        protocol.asking(&flight.session, &ask)
     }
 
     fn ask_protocol(&mut self, slot: Slot, data: &[u8]) -> Result<Step, DecodeError> {
         let Some(flight) = self.flights.get_mut(slot) else { return Ok(Step::Ignore(Ignored::Late)) };
         let (protocol, ask) = flight.asked(&self.plans, &self.settings);
-        protocol.receive(&mut flight.session, &ask, data, &mut self.found)
+        let found = flight.list.as_deref_mut().unwrap_or(&mut self.found);
+        let step = protocol.receive(&mut flight.session, &ask, data, found);
+        let asked = Target { address: flight.address, plan: flight.plan, origin: flight.origin };
+        // Bounded by the bytes of the datagram.
+        while let Some(address) = found.pop() {
+            self.source.handle_found(asked, address);
+            self.awaiting = false;
+        }
+        step
     }
 
     fn take_answer(&mut self, slot: Slot, data: &[u8], next: Next, now: Instant, received: Instant) {

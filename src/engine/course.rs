@@ -7,7 +7,7 @@ use super::finished::keep_answer;
 use super::flight::{Flight, Slot, State};
 use super::{Engine, Finished};
 use crate::protocol::{AnySession, Next};
-use crate::record::{Query, Status};
+use crate::record::{Query, QuerySet, Status};
 use crate::target::Target;
 
 impl Engine {
@@ -30,11 +30,10 @@ impl Engine {
         };
         match (next, over) {
             (Next::Finish | Next::Fail(_), _) | (_, None) => self.proceed(slot, next, now),
+            (_, Some(why)) if flight.list.is_some() => self.finish(slot, why, now),
             (_, Some(why)) => {
                 // What comes next is not asked any more.
-                for query in Query::ALL {
-                    flight.reasons.note(query, why);
-                }
+                flight.reasons.note_all(QuerySet::ALL, why);
                 self.proceed(slot, Next::Finish, now);
             }
         }
@@ -48,18 +47,18 @@ impl Engine {
             let (protocol, ask) = flight.asked(&self.plans, &self.settings);
             let asked = protocol.asking(&flight.session, &ask);
             match protocol.silence(&mut flight.session, &ask) {
-                Next::Skip(status) => flight.reasons.note(asked, status),
+                Next::Skip(status) => flight.reasons.note_all(asked, status),
                 next => return next,
             }
         }
         Next::Finish
     }
 
-    /// Remembers why the query that is being asked has no answer, should none come.
+    /// Remembers why what is being asked has no answer, should none come.
     pub(super) fn note(&mut self, slot: Slot, status: Status) {
-        let Some(query) = self.asking(slot) else { return };
+        let asked = self.asking(slot);
         if let Some(flight) = self.flights.get_mut(slot) {
-            flight.reasons.note(query, status);
+            flight.reasons.note_all(asked, status);
         }
     }
 
@@ -78,7 +77,7 @@ impl Engine {
         let Some(flight) = self.flights.get_mut(slot) else { return };
         match next {
             Next::Send | Next::SendOnce | Next::SendAfter(_) => {
-                let gap = flight.asked(&self.plans, &self.settings).0.pace().server;
+                let gap = flight.gap(flight.asked(&self.plans, &self.settings).0, &self.settings);
                 let asked = if let Next::SendAfter(pause) = next { now + pause } else { now };
                 let at = asked.max(flight.last_sent + gap);
                 flight.tries = 0;
@@ -99,7 +98,7 @@ impl Engine {
                 self.note(slot, status);
                 self.silence(slot, now);
             }
-            Next::Finish if flight.answer_count > 0 => self.finish(slot, Status::Ok, now),
+            Next::Finish if flight.answer_count > 0 || flight.list.is_some() => self.finish(slot, Status::Ok, now),
             Next::Finish => {
                 let status = flight.reasons.strongest().unwrap_or(Status::Timeout);
                 self.finish(slot, status, now);
@@ -115,6 +114,9 @@ impl Engine {
         let address = flight.address;
         let answered = flight.answer_count > 0;
         self.recent.end(&address, answered);
+        if self.end_list(slot, status) {
+            return;
+        }
         let settled = answered || matches!(status, Status::Ok | Status::Banned | Status::SendError | Status::Aborted);
         if !settled && self.stopping.is_none() && self.next_leg(slot, status, now) {
             return;

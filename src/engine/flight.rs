@@ -5,13 +5,13 @@
 //! freed and filled again in the meantime.
 
 use std::net::SocketAddr;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use hashbrown::HashTable;
 
 use super::{Icmp, Plan, Settings};
-use crate::protocol::{AnyProtocol, AnySession, Ask};
-use crate::record::{Query, Status};
+use crate::protocol::{AnyProtocol, AnySession, Ask, Found};
+use crate::record::{Query, QuerySet, Status};
 use crate::rng::AddressHasher;
 
 /// One target in flight.
@@ -67,6 +67,8 @@ pub(super) struct Flight {
     pub joins: u32,
     /// Bytes of datagrams that were kept as they came.
     pub logged: usize,
+    /// What was found, if a list server is being asked.
+    pub list: Option<Box<Found>>,
 }
 
 /// Why queries have no answer.
@@ -80,6 +82,11 @@ impl Reasons {
         if kept.is_none_or(|kept| kept.strength() < status.strength()) {
             *kept = Some(status);
         }
+    }
+
+    /// The same for each of `queries`.
+    pub fn note_all(&mut self, queries: QuerySet, status: Status) {
+        queries.iter().for_each(|query| self.note(query, status));
     }
 
     /// The reason why `query` has no answer, if there is one.
@@ -247,6 +254,11 @@ impl Flight {
         (plan.legs[usize::from(self.leg)].protocol, plan.ask(settings, self.address))
     }
 
+    /// The least time between two of its requests.
+    pub(super) fn gap(&self, protocol: AnyProtocol, settings: &Settings) -> Duration {
+        if self.list.is_some() { settings.list_gap } else { protocol.pace().server }
+    }
+
     fn new(address: SocketAddr, now: Instant) -> Self {
         Self {
             address,
@@ -281,6 +293,7 @@ impl Flight {
             parts: None,
             joins: 0,
             logged: 0,
+            list: None,
         }
     }
 

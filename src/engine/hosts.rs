@@ -93,7 +93,14 @@ impl Hosts {
         }
     }
 
-    /// Counts a datagram that leaves for `ip` now.
+    /// When a follow-up or a retry may leave for `ip`, `now` at the earliest: only the protocol's own gap holds it up.
+    #[must_use]
+    pub fn ready_at(&self, ip: IpAddr, least: Duration, now: Instant) -> Instant {
+        let budget = if least.is_zero() { None } else { self.budgets.get(&ip) };
+        budget.map_or(now, |budget| budget.ready_at(now))
+    }
+
+    /// Counts a datagram that leaves for `ip` now. A protocol's own gap, `least`, knows no burst.
     pub fn charge(&mut self, ip: IpAddr, least: Duration, now: Instant) {
         let gap = self.gap.max(least);
         if gap.is_zero() {
@@ -105,7 +112,7 @@ impl Hosts {
         }
         let budget = self.budgets.entry(ip).or_insert(Budget::new(now));
         budget.spent_until = budget.spent_until.max(now) + gap;
-        budget.slack = gap * (BURST - 1);
+        budget.slack = if least.is_zero() { gap * (BURST - 1) } else { Duration::ZERO };
     }
 
     /// When the next parked target is ready.
@@ -233,15 +240,17 @@ mod tests {
 
     #[test]
     fn a_protocol_may_ask_for_a_wider_gap() {
-        let mut hosts = Hosts::new(Duration::ZERO);
+        let mut hosts = Hosts::new(GAP);
         let now = start();
         let second = Duration::from_secs(1);
-        for port in 1..=3 {
-            assert!(hosts.admit(target(1, port), second, now));
-            hosts.charge(target(1, port).address.ip(), second, now);
-        }
-        assert!(!hosts.admit(target(1, 4), second, now));
+        let ip = target(1, 1).address.ip();
+        assert!(hosts.admit(target(1, 1), second, now));
+        assert_eq!(hosts.ready_at(ip, second, now), now);
+        hosts.charge(ip, second, now);
+        assert!(!hosts.admit(target(1, 2), second, now), "there is no burst");
         assert_eq!(hosts.earliest(), Some(now + second));
+        assert_eq!(hosts.ready_at(ip, second, now), now + second);
+        assert_eq!(hosts.ready_at(ip, Duration::ZERO, now), now, "other protocols' follow-ups do not wait");
     }
 
     #[test]

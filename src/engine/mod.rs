@@ -29,6 +29,7 @@ mod finished;
 mod flight;
 pub mod hosts;
 pub mod limiter;
+mod lists;
 mod reassembly;
 pub mod recent;
 mod send;
@@ -43,6 +44,7 @@ pub use answer::Oddity;
 pub use finished::{Batch, Direction, Finished, Logged};
 pub use flight::Reasons;
 pub use limiter::Rate;
+pub use lists::ListEnd;
 pub use settings::{Auto, Leg, Plan, Settings};
 
 use adapt::Adaptive;
@@ -76,7 +78,11 @@ pub struct Engine {
     answer_bytes: usize,
     follow_ups: VecDeque<Slot>,
     retries: VecDeque<Slot>,
+    /// What servers that are no list servers name.
     found: Found,
+    /// List servers in flight.
+    open_lists: usize,
+    ended_lists: Vec<ListEnd>,
     whole: Vec<u8>,
     batch: Batch,
     batch_began: Option<Instant>,
@@ -170,6 +176,8 @@ impl Engine {
             follow_ups: VecDeque::new(),
             retries: VecDeque::new(),
             found: Found::default(),
+            open_lists: 0,
+            ended_lists: Vec::new(),
             whole: Vec::new(),
             batch: Batch::default(),
             batch_began: None,
@@ -191,7 +199,7 @@ impl Engine {
         }
         // Bounded by the entries of the two queues: each turn takes one.
         while let Some(slot) = self.follow_ups.pop_front().or_else(|| self.retries.pop_front()) {
-            if self.flights.get_mut(slot).is_some_and(|flight| flight.state == State::Queued) {
+            if self.may_send(slot, now) {
                 return self.transmit(slot, now, buffer);
             }
         }
@@ -273,6 +281,7 @@ impl Engine {
             }
             match flight.state {
                 State::Queued => {}
+                State::Pausing if flight.sent > 0 && now >= flight.budget => self.silence(slot, now),
                 State::Pausing => self.queue_follow_up(slot),
                 State::Listening => self.silence(slot, now),
                 State::Yielding(_) if self.stopping.is_some() => self.finish(slot, Status::Aborted, now),
@@ -329,9 +338,9 @@ impl Engine {
         }
     }
 
-    /// Targets that may be in flight at the moment.
+    /// Targets that may be in flight at the moment. List servers take no room: a page may be minutes away.
     fn window(&self) -> usize {
-        self.adaptive.as_ref().and_then(Adaptive::window).unwrap_or(self.settings.window)
+        self.adaptive.as_ref().and_then(Adaptive::window).unwrap_or(self.settings.window) + self.open_lists
     }
 
     /// When to call again, if nothing arrives before: for `poll_transmit`, `handle_timeout` or `poll_finished`.
@@ -381,12 +390,6 @@ impl Engine {
         if self.spare.len() < MOST_SPARE {
             self.spare.push(batch);
         }
-    }
-
-    /// Takes an address that a list server named.
-    #[must_use]
-    pub fn poll_found(&mut self) -> Option<SocketAddr> {
-        self.found.pop()
     }
 
     /// While `hold` is true, no new target is started; those in flight go on.

@@ -2,11 +2,11 @@
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::task::Poll;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::adapt::Adaptive;
 use super::flight::{Cause, Slot, State};
-use super::{Direction, Engine, Finished, Transmit, microseconds};
+use super::{Direction, Engine, Finished, ListEnd, Transmit, microseconds};
 use crate::ledger::Datagrams;
 use crate::record::Status;
 use crate::target::{Target, Unresolved};
@@ -59,6 +59,10 @@ impl Engine {
         // Bounded by what the source has taken in by now.
         while let Some(Unresolved { plan, origin }) = self.source.poll_unresolved() {
             let nowhere = SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0);
+            if self.plans[usize::from(plan)].legs[0].protocol.lists().is_some() {
+                self.ended_lists.push(ListEnd::unasked(origin, Status::Unresolved));
+                continue;
+            }
             let finished = Finished { plan, origin, ..Finished::new(nowhere, Status::Unresolved, None) };
             self.targets.scheduled += 1;
             self.hand_over(finished, &[], now);
@@ -79,8 +83,25 @@ impl Engine {
         flight.origin = target.origin;
         flight.budget = now + self.settings.budget;
         self.recent.begin(&address);
-        self.targets.scheduled += 1;
+        if !self.begin_list(slot, now) {
+            self.targets.scheduled += 1;
+        }
         Some(slot)
+    }
+
+    /// True if a flight waits for its turn to send, and may. One whose protocol wants time between two datagrams to a host
+    /// pauses until its host has had it.
+    pub(super) fn may_send(&mut self, slot: Slot, now: Instant) -> bool {
+        let Some(flight) = self.flights.get_mut(slot).filter(|flight| flight.state == State::Queued) else {
+            return false;
+        };
+        let least = flight.asked(&self.plans, &self.settings).0.pace().host;
+        let at = self.hosts.ready_at(flight.address.ip(), least, now);
+        if at > now {
+            flight.state = State::Pausing;
+            self.deadlines.set(slot.index, at.min(flight.budget));
+        }
+        at <= now
     }
 
     /// Writes the datagram of a flight's current step and sets its deadline.
@@ -99,11 +120,15 @@ impl Engine {
         *sent_because(&mut self.datagrams, flight.last_cause) += 1;
         self.adaptive.iter_mut().for_each(|adaptive| adaptive.handle_sent(now, flight.last_cause));
         flight.retries += u32::from(flight.last_cause == Cause::Retry);
-        let at = now + self.settings.wait(flight.tries);
-        if at <= flight.budget {
+        // Nobody is asked again before its protocol's gap is over, however short the time-out.
+        let another = !flight.once && flight.tries < self.settings.retries;
+        let gap = if another { flight.gap(protocol, &self.settings) } else { Duration::ZERO };
+        let at = now + self.settings.wait(flight.tries).max(gap);
+        // List servers are waited for so long that the lane's other deadlines would be out of order.
+        if at <= flight.budget && flight.list.is_none() {
             self.deadlines.set_in_lane(slot.index, flight.tries.min(16) as u8, at);
         } else {
-            self.deadlines.set(slot.index, flight.budget);
+            self.deadlines.set(slot.index, at.min(flight.budget));
         }
         flight.tries += 1;
         flight.sent += 1;

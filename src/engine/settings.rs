@@ -25,6 +25,8 @@ pub struct Settings {
     pub auto: Auto,
     /// Time between two datagrams to one address after a burst; zero for no limit.
     pub host_gap: Duration,
+    /// Time between two requests to one list server; zero for no limit.
+    pub list_gap: Duration,
     /// Queries to ask.
     pub queries: QuerySet,
     /// Whether datagrams go to the writer as they came from servers in flight, and the first one as it went to each.

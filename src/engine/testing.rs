@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
-use super::{Auto, Engine, Finished, Icmp, Plan, Rate, Settings};
+use super::{Auto, Engine, Finished, Icmp, ListEnd, Plan, Rate, Settings};
 use crate::farm::link::Link;
 use crate::farm::{Behaviour, Farm, FarmSettings, Servers};
 use crate::ledger::{Input, Ledger, Rows};
@@ -33,6 +33,7 @@ pub(crate) fn settings() -> Settings {
         rate: Rate::default(),
         auto: Auto::default(),
         host_gap: Duration::ZERO,
+        list_gap: Duration::ZERO,
         queries: QuerySet::of(Query::Info),
         keep_datagrams: false,
         key: AddressHasher::new(9),
@@ -245,6 +246,7 @@ impl Simulation {
             targets: snapshot.targets,
             datagrams: snapshot.datagrams,
             rows: self.rows.clone(),
+            lists: ListEnd::datagrams(self.engine.lists()),
         }
     }
 

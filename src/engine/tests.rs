@@ -384,8 +384,6 @@ fn every_part_of_the_seam_is_used_by_one_query() {
         let times: Vec<_> = scan.sent.iter().filter(|(_, to)| *to == record.address).map(|(at, _)| *at).collect();
         assert!(times[2] - times[1] >= probe::LISTEN + probe::PAUSE, "it listened, then paused: {times:?}");
     }
-    let found: HashSet<_> = std::iter::from_fn(|| scan.engine.poll_found()).collect();
-    assert_eq!(found.len(), 51, "each server names itself and the next one, and each is named once");
 }
 
 #[test]
@@ -678,6 +676,81 @@ fn a_protocol_that_wants_time_between_datagrams_gets_it() {
         let times: Vec<_> = scan.sent.iter().filter(|(_, to)| *to == record.address).map(|(at, _)| *at).collect();
         assert_eq!(times.len(), 2);
         assert!(times[1] - times[0] >= 1_000 * MS, "{times:?}");
+    }
+}
+
+#[test]
+fn a_retry_waits_as_long_as_its_protocol_wants_and_the_last_one_no_longer_than_the_time_out() {
+    let silent = FarmSettings { silent: Share::percent(100.0), ..servers(1) };
+    let mut scan =
+        Simulation::new(Settings { timeout: 50 * MS, ..settings() }, Plan::of(protocol("slow-probe")), silent);
+    scan.run();
+    let times: Vec<_> = scan.sent.iter().map(|(at, _)| at.as_millis()).collect();
+    // The third try waits for 200 ms, twice as long as the second would.
+    assert_eq!((times, scan.now - scan.began), (vec![0, 1_000, 2_000], 2_200 * MS));
+}
+
+#[test]
+fn no_time_out_is_too_short_for_a_protocol_that_wants_time_between_datagrams() {
+    let farm = FarmSettings { silent: Share::percent(50.0), ..servers(40) };
+    let settings = Settings { timeout: 50 * MS, queries: QuerySet::ALL, ..settings() };
+    let mut scan = Simulation::new(settings, Plan::of(protocol("quake3")), farm);
+    scan.run();
+    assert!(scan.count(Status::Ok) > 10 && scan.count(Status::Timeout) > 10);
+    for record in &scan.records {
+        let times: Vec<_> = scan.sent.iter().filter(|(_, to)| *to == record.address).map(|(at, _)| *at).collect();
+        // Two requests that are answered; or three tries of the first, and one of the second.
+        assert_eq!(times.len(), if record.status == Status::Ok { 2 } else { 4 });
+        assert!(times.windows(2).all(|pair| pair[1] - pair[0] >= 1_000 * MS), "{times:?}");
+        // The ping is the info's round trip.
+        assert_eq!(record.ping_us, record.rtt_us);
+        for query in Query::ALL {
+            let expected = QueryStatus::Failed(Status::Timeout);
+            assert_eq!(record.query(query), if record.status == Status::Ok { QueryStatus::Ok } else { expected });
+        }
+    }
+}
+
+#[test]
+fn a_protocol_that_wants_time_between_datagrams_gets_it_for_each_host() {
+    let farm = Farm::new(servers(2), 27_015, 27_016);
+    // Two servers that answer, 20 closed ports beside each, and a host that says nothing.
+    let hosts = [farm.address(0).ip(), farm.address(1).ip(), IpAddr::from([192, 0, 2, 1])];
+    let addresses = (27_015..=27_035).flat_map(|port| hosts.map(|host| SocketAddr::new(host, port)));
+    let settings = Settings { queries: QuerySet::ALL, host_gap: 350 * MS, ..patient() };
+    let plans = vec![Plan::of(protocol("quake3"))];
+    let mut scan = Simulation::with_targets(settings, plans, farm, List::of(addresses));
+    scan.run();
+    assert_eq!((scan.count(Status::Ok), scan.count(Status::Refused), scan.count(Status::Timeout)), (2, 40, 21));
+    for host in hosts {
+        let times: Vec<_> = scan.sent.iter().filter(|(_, to)| to.ip() == host).map(|(at, _)| *at).collect();
+        assert!(times.windows(2).all(|pair| pair[1] - pair[0] >= 1_000 * MS), "{host}: {times:?}");
+        // There is something to send nearly all the time.
+        assert!(*times.last().unwrap() < (1_000 * MS) * (times.len() as u32 + 8), "{host}: {times:?}");
+    }
+    let silent = scan.records.iter().filter(|record| record.status == Status::Timeout);
+    assert!(silent.into_iter().all(|record| record.sent == 4), "retries come before new targets, and none is left out");
+}
+
+#[test]
+fn players_and_rules_that_are_asked_at_once_fail_at_once_and_the_info_stays() {
+    let settings = Settings { queries: QuerySet::ALL, ..settings() };
+    let silent = FarmSettings { silent: Share::percent(100.0), ..servers(2) };
+    let mut scan = Simulation::new(settings, Plan::of(protocol("fivem")), silent);
+    assert!(scan.turn());
+    for index in [0, 1] {
+        scan.inject(scan.farm().address(index), b"\xFF\xFF\xFF\xFFinfoResponse\n\\hostname\\x\\clients\\3");
+    }
+    scan.inject_after(1_500 * MS, scan.farm().address(1), b"\xFF\xFF\xFF\xFFnonsense");
+    scan.run();
+    assert_eq!(scan.count(Status::Partial), 2);
+    for record in &scan.records {
+        let reason = if record.address == scan.farm().address(0) { Status::Timeout } else { Status::Malformed };
+        assert_eq!(record.query(Query::Info), QueryStatus::Ok);
+        for query in [Query::Players, Query::Rules] {
+            assert_eq!(record.query(query), QueryStatus::Failed(reason));
+        }
+        assert_eq!((record.name.as_str(), record.players_best), (Some("x"), Some(3)));
     }
 }
 

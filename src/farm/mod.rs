@@ -10,11 +10,13 @@ use crate::protocol::{self, Engine, Manner, Persona, Replies};
 use crate::rng::{AddressHasher, mix, unit};
 
 pub mod link;
+mod master;
 mod replay;
 pub mod serve;
 mod settings;
 pub mod site;
 
+pub use master::Masters;
 pub use replay::{Recorded, ReplayFarm};
 pub use settings::{FarmSettings, Mix, SettingError, Share};
 
@@ -181,7 +183,7 @@ impl Servers for Farm {
             return;
         }
         let persona = self.persona(index, client);
-        for protocol in protocol::all() {
+        for protocol in protocol::of_servers() {
             protocol.serve(&persona, request, replies);
             if !replies.is_empty() {
                 return;

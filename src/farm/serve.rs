@@ -24,7 +24,7 @@ use socket2::{Domain, Protocol, Socket, Type};
 
 use super::link::{Link, LinkSettings};
 use super::site::{Clients, Place, Site, is_own_address};
-use super::{Farm, FarmSettings, Servers};
+use super::{Farm, FarmSettings, Masters, Servers};
 use crate::net::{Error, batch, socket, sys};
 use crate::protocol::Replies;
 
@@ -74,6 +74,17 @@ pub fn start_servers<S: Servers>(
         launch(servers, vec![(0, socket)], (link, seed), Place::LOOPBACK, None)
     };
     launch().map_err(|source| Error::new("starting simulated servers on", wanted, source))
+}
+
+/// Starts list servers on 127.0.0.1, from `port` on, with a `link` to them whose fates follow from `seed`.
+pub fn start_masters(masters: Masters, link: LinkSettings, seed: u64, port: u16) -> Result<Serving<Masters>, Error> {
+    let place = Place::Ports(Ipv4Addr::LOCALHOST);
+    let launch = || {
+        let sockets =
+            masters.numbers().map(|number| Ok((number, open(place.address(number, port).into(), Some(b"lo"))?)));
+        launch(masters.clone(), sockets.collect::<io::Result<_>>()?, (link, seed), place, None)
+    };
+    launch().map_err(|source| Error::new("starting list servers on", place.address(0, port).into(), source))
 }
 
 /// Starts a farm at a site, on `port` or from that on, for the site's clients and nobody else.

@@ -22,7 +22,7 @@ use super::batch::DatagramIo;
 use super::lane::{Lane, Lanes};
 use super::socket::{Granted, Local};
 use super::{Error, sys};
-use crate::engine::{Adapted, Batch, Engine, Oddity, Snapshot};
+use crate::engine::{Adapted, Batch, Engine, ListEnd, Oddity, Snapshot};
 
 /// Runs an engine over real sockets.
 pub struct Driver {
@@ -71,6 +71,8 @@ pub struct Outcome {
     pub granted: Option<Granted>,
     /// What the limits did that found their own size; none if there were no such ones.
     pub adapted: Option<Adapted>,
+    /// How list servers have ended.
+    pub lists: Vec<ListEnd>,
 }
 
 /// Looks at a run from time to time.
@@ -349,7 +351,13 @@ impl Driver {
 
     fn outcome(&self) -> Outcome {
         let granted = self.lanes.iter().map(|lane| lane.granted).next();
-        Outcome { stop: self.stop, snapshot: self.snapshot(), granted, adapted: self.engine.adapted() }
+        Outcome {
+            stop: self.stop,
+            snapshot: self.snapshot(),
+            granted,
+            adapted: self.engine.adapted(),
+            lists: self.engine.lists().to_vec(),
+        }
     }
 
     /// The engine's, with what only the sockets know.

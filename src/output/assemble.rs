@@ -73,6 +73,7 @@ impl Assembler {
         if let Some(origin) = self.origins.find(finished.origin) {
             record.target = origin.text;
             record.source = origin.source;
+            record.list_facts = origin.facts;
         }
         if record.target.is_none() && finished.target_port != finished.address.port() {
             let named = SocketAddr::new(finished.address.ip(), finished.target_port);

@@ -17,11 +17,15 @@ impl Card {
             return;
         }
         let mut text = Text::default();
-        self.text.extend_from_slice(b"\n  score      time  player\n");
+        // No protocol sends both.
+        let pings = players.iter().any(|player| player.ping_ms.is_some());
+        let heading = if pings { "ping" } else { "time" };
+        self.text.extend_from_slice(format!("\n  score      {heading}  player\n").as_bytes());
         for player in players.iter() {
             text.set(player.name);
             let score = player.score.map_or_else(String::new, |score| score.to_string());
-            let time = player.duration_s.map_or_else(String::new, clock);
+            let ping = player.ping_ms.map(|ping| format!("{ping} ms"));
+            let time = player.duration_s.map(clock).or(ping).unwrap_or_default();
             let name = harmless(text.as_str().unwrap_or_default());
             self.text.extend_from_slice(format!("{score:>7}  {time:>8}  {name}\n").as_bytes());
         }

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use super::destination::suffixed;
-use super::{Destination, OutputError};
+use super::{Destination, ListReport, OutputError};
 use crate::engine::{Adapted, Settings};
 use crate::ledger::{Latency, Ledger};
 use crate::record::{Query, SCHEMA};
@@ -45,6 +45,8 @@ pub struct Metadata<I, S> {
     pub outputs: Vec<OutputDigest>,
     /// Where the datagrams are, if they were kept.
     pub raw: Option<RawDigest>,
+    /// How the lists have ended.
+    pub lists: Vec<ListReport>,
     /// Where every target and datagram went.
     pub ledger: Ledger,
     /// Round-trip times in milliseconds.

@@ -7,7 +7,9 @@ use std::fmt::Write;
 use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
 
 use super::{RowFormat, value};
-use crate::record::{Dlc, List, Mod, Player, Players, QueryStatus, Rules, Selection, ServerRecord, Text, Value};
+use crate::record::{
+    Dlc, List, ListFact, Mod, Player, Players, QueryStatus, Rules, Selection, ServerRecord, Text, Value,
+};
 
 /// Writes NDJSON into memory.
 pub struct Ndjson {
@@ -68,6 +70,15 @@ impl Serialize for Object<'_> {
                 List::Dlc => map.serialize_entry(list.as_str(), &objects(self.record.dlc.as_deref(), DlcObject))?,
             }
         }
+        // What a list says is not what the server says, and has keys of its own.
+        for (name, fact) in self.record.list_facts.iter().flat_map(|facts| &facts.0) {
+            let key = format_args!("list_{name}");
+            match fact {
+                ListFact::Text(text) => map.serialize_entry(&key, text.as_ref())?,
+                ListFact::Number(number) => map.serialize_entry(&key, number)?,
+                ListFact::Flag(is) => map.serialize_entry(&key, is)?,
+            }
+        }
         map.end()
     }
 }
@@ -97,13 +108,16 @@ struct PlayerObject<'a> {
 
 impl Serialize for PlayerObject<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Player { index, score, duration_s, deaths, money, .. } = self.player;
+        let Player { index, score, duration_s, ping_ms, deaths, money, .. } = self.player;
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("index", &index)?;
         put_text(&mut map, "name", self.name)?;
         map.serialize_entry("score", &score)?;
         // With the digits that the number has, and not the fewest that tell it from its neighbours.
         map.serialize_entry("duration_s", &duration_s.filter(|seconds| seconds.is_finite()).map(f64::from))?;
+        if ping_ms.is_some() {
+            map.serialize_entry("ping_ms", &ping_ms)?;
+        }
         if deaths.is_some() || money.is_some() {
             map.serialize_entry("deaths", &deaths)?;
             map.serialize_entry("money", &money)?;
@@ -221,7 +235,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::record::{COLUMNS, Flags, Query, Status};
+    use crate::record::{COLUMNS, Flags, ListFacts, Query, Status};
 
     fn object(record: &ServerRecord) -> serde_json::Map<String, serde_json::Value> {
         let mut ndjson = Ndjson::new(Selection::all());
@@ -238,6 +252,23 @@ mod tests {
         assert_eq!(object.keys().len(), COLUMNS.len());
         assert!(COLUMNS.iter().all(|column| object.contains_key(column.name)));
         assert!(object["name"].is_null() && object["flags"].is_null() && object["players"].is_null());
+    }
+
+    #[test]
+    fn what_a_list_said_stands_behind_what_the_server_said() {
+        let mut record = ServerRecord::new();
+        let facts = [
+            ("name", ListFact::Text("a\n".into())),
+            ("players", ListFact::Number(7)),
+            ("secure", ListFact::Flag(true)),
+        ];
+        record.list_facts = Some(ListFacts(facts.into()).into());
+        let object = object(&record);
+        assert_eq!(
+            (&object["list_name"], &object["list_players"], &object["list_secure"]),
+            (&json!("a\n"), &json!(7), &json!(true))
+        );
+        assert_eq!(object.keys().len(), COLUMNS.len() + 3);
     }
 
     #[test]
@@ -273,6 +304,7 @@ mod tests {
         };
         record.player_list.push(player);
         record.player_list.push(Player { duration_s: Some(f32::NAN), deaths: Some(1), money: Some(2), ..player });
+        record.player_list.push(Player { ping_ms: Some(48), ..player });
         let unanswered = object(&record);
         assert!(unanswered["rules"].is_null());
         let name = "\u{FFFD}a\u{240A}";
@@ -281,7 +313,9 @@ mod tests {
         second["duration_s"] = json!(null);
         second["deaths"] = json!(1);
         second["money"] = json!(2);
-        assert_eq!(unanswered["player_list"], json!([first, second]));
+        let mut third = first.clone();
+        third["ping_ms"] = json!(48);
+        assert_eq!(unanswered["player_list"], json!([first, second, third]));
         record.set_query(Query::Rules, QueryStatus::Ok);
         record.rules.begin();
         record.rules.push(b"b", b"1");

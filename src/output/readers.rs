@@ -148,7 +148,7 @@ fn frictionless() -> String {
 const DUCKDB_LISTS: [(&str, &str); 4] = [
     (
         List::Players.as_str(),
-        "STRUCT(\"index\" BIGINT, name VARCHAR, name_hex VARCHAR, score BIGINT, duration_s DOUBLE, deaths BIGINT, money BIGINT)[]",
+        "STRUCT(\"index\" BIGINT, name VARCHAR, name_hex VARCHAR, score BIGINT, duration_s DOUBLE, ping_ms BIGINT, deaths BIGINT, money BIGINT)[]",
     ),
     (List::Rules.as_str(), "STRUCT(name VARCHAR, name_hex VARCHAR, value VARCHAR, value_hex VARCHAR)[]"),
     (List::Mods.as_str(), "STRUCT(name VARCHAR, name_hex VARCHAR, workshop_id UBIGINT, hash VARCHAR)[]"),

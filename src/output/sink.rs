@@ -58,6 +58,12 @@ impl Sink {
         Ok(())
     }
 
+    /// True if its reader has closed the other end.
+    #[must_use]
+    pub fn is_closed(&self) -> bool {
+        self.state() == State::Closed
+    }
+
     /// Whether it takes rows.
     #[must_use]
     pub fn state(&self) -> State {

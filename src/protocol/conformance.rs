@@ -4,7 +4,8 @@ use std::collections::HashSet;
 use std::net::SocketAddr;
 
 use super::{
-    AnyProtocol, AnySession, Ask, Dissection, Engine, Found, Join, Manner, Next, Persona, Replies, Step, all, by_name,
+    AnyProtocol, AnySession, Ask, Dissection, Engine, Found, Join, Manner, Next, Persona, Replies, ShortText, Step,
+    all, by_name,
 };
 use crate::record::{COLUMNS, Flags, Query, QuerySet, QueryStatus, ServerRecord, Value};
 use crate::rng::{AddressHasher, Rng, mix};
@@ -44,13 +45,13 @@ struct Conversation {
     replies: Vec<Vec<u8>>,
     answers: Vec<Vec<u8>>,
     end: Option<Next>,
+    found: Found,
 }
 
 /// Plays both sides, over a link that loses nothing.
 fn converse(protocol: AnyProtocol, persona: &Persona) -> Conversation {
     let ask = ask();
     let mut session = AnySession::default();
-    let mut found = Found::default();
     let mut talk = Conversation::default();
     let mut next = Next::Send;
     for _ in 0..32 {
@@ -75,12 +76,12 @@ fn converse(protocol: AnyProtocol, persona: &Persona) -> Conversation {
         for reply in replies.iter() {
             talk.replies.push(reply.to_vec());
             let mut whole = reply.to_vec();
-            let mut step = protocol.receive(&mut session, &ask, reply, &mut found);
+            let mut step = protocol.receive(&mut session, &ask, reply, &mut talk.found);
             if step == Ok(Step::Part) {
                 parts.push(reply);
                 whole.clear();
                 if protocol.join(&mut session, &parts, &mut whole) == Join::Whole {
-                    step = protocol.receive(&mut session, &ask, &whole, &mut found);
+                    step = protocol.receive(&mut session, &ask, &whole, &mut talk.found);
                 }
             }
             match step {
@@ -121,7 +122,7 @@ fn names_are_unique_words_and_every_alias_finds_its_protocol() {
 
 #[test]
 fn every_protocol_understands_its_own_servers() {
-    for protocol in all() {
+    for protocol in of_servers() {
         for persona in personas().filter(|persona| persona.manner == Manner::Sound) {
             let talk = converse(protocol, &persona);
             assert_eq!(talk.end, Some(Next::Finish), "{protocol:?}, server {}", persona.index);
@@ -131,20 +132,43 @@ fn every_protocol_understands_its_own_servers() {
             assert_eq!(record.name.as_str().map(str::as_bytes), Some(name.as_bytes()), "{protocol:?}");
             let may_be = Flags::GOLDSOURCE_DUAL | Flags::BOTS_FILL | Flags::MAX_PLAYERS_FAKE;
             assert!(may_be.contains(record.flags), "{protocol:?}: {}", record.flags);
-            let lists = [(Query::Players, record.player_list.len()), (Query::Rules, record.rules.len())];
-            let counts = [u32::from(persona.players()), persona.rules()];
-            for ((query, found), expected) in lists.into_iter().zip(counts) {
-                let asked_for = record.player_list.is_present() || record.rules.is_present();
-                assert!(!asked_for || record.query(query) == QueryStatus::Ok, "{protocol:?}, server {}", persona.index);
-                assert!(!asked_for || found == expected as usize, "{protocol:?}: {found} {query:?}");
+            if record.player_list.is_present() || record.rules.is_present() {
+                for query in [Query::Players, Query::Rules] {
+                    assert_eq!(record.query(query), QueryStatus::Ok, "{protocol:?}, server {}", persona.index);
+                }
+                let names: Vec<_> = (0..persona.players().into()).map(|number| persona.player_name(number)).collect();
+                let names = names.iter().map(ShortText::as_bytes);
+                assert!(record.player_list.iter().map(|player| player.name).eq(names), "{protocol:?}: other players");
+                let rules: Vec<_> = (0..persona.rules()).map(|number| persona.rule(number)).collect();
+                let rules = rules.iter().map(|(name, value)| (name.as_bytes(), value.as_bytes()));
+                // Where the rules are all that a server says of itself, what is also in its info stands before them.
+                let others = record.rules.len() - rules.len();
+                assert!(record.rules.iter().skip(others).eq(rules), "{protocol:?}: other rules");
             }
         }
     }
 }
 
 #[test]
+fn every_list_is_had_as_a_whole_from_its_own_list_server() {
+    for protocol in of_lists() {
+        assert!(by_name(protocol.lists().unwrap()).is_some_and(|listed| listed.lists().is_none()), "{protocol:?}");
+        assert_eq!(protocol.check_parameters(""), Ok(()), "{protocol:?}");
+        assert!(protocol.check_parameters("no-such=parameter").is_err(), "{protocol:?}");
+        for persona in personas().filter(|persona| persona.manner != Manner::Malformed) {
+            let talk = converse(protocol, &persona);
+            assert_eq!(talk.end, Some(Next::Finish), "{protocol:?}");
+            let mut found: Vec<_> = std::iter::from_fn({ let mut found = talk.found; move || found.pop() }).collect();
+            found.sort_unstable();
+            let listed = master::neighbours(&persona).into_iter().map(SocketAddr::from);
+            assert!(found.into_iter().eq(listed), "{protocol:?}: other servers");
+        }
+    }
+}
+
+#[test]
 fn a_server_that_answers_nonsense_is_never_taken_for_a_good_one() {
-    for protocol in all() {
+    for protocol in of_servers() {
         for persona in personas().filter(|persona| persona.manner == Manner::Malformed) {
             let talk = converse(protocol, &persona);
             assert!(talk.end.is_some(), "{protocol:?} does not end");
@@ -157,7 +181,7 @@ fn a_server_that_answers_nonsense_is_never_taken_for_a_good_one() {
 fn only_declared_columns_are_filled() {
     let engine_columns = ["info_status", "players_status", "rules_status", "ping_status"];
     let shown = |value: Value<'_>| format!("{value:?}");
-    for protocol in all() {
+    for protocol in of_servers() {
         let mut filled = HashSet::new();
         for persona in personas() {
             let record = decode(protocol, &converse(protocol, &persona).answers);

@@ -3,6 +3,8 @@
 //! Parsers read through [`Fields`] with the name of each field. With `()` as the scribe nothing is written down and the
 //! names cost nothing; with a [`Dissection`] every field is noted with its place, its type and its value.
 
+use std::net::{IpAddr, SocketAddr};
+
 use crate::wire::{DecodeError, Problem, Reader};
 
 /// A cursor over a message whose reads are told to a scribe.
@@ -173,6 +175,17 @@ impl<'a, S: Scribe> Fields<'a, S> {
         Ok(value)
     }
 
+    /// An address of `N` bytes, 4 (IPv4) or 16 (IPv6), and a port behind it, big-endian.
+    pub fn address<const N: usize>(&mut self, name: &'static str) -> Result<SocketAddr, DecodeError>
+    where
+        IpAddr: From<[u8; N]>,
+    {
+        let at = self.reader.position();
+        let address = self.reader.address::<N>()?;
+        self.scribe.note(name, "address", at, N + 2, Shown::Word(&address.to_string()));
+        Ok(address)
+    }
+
     /// Text up to a NUL. One that is cut is put into `field` as far as it goes, and is an error.
     #[inline]
     pub fn text(&mut self, name: &'static str, field: &mut Option<&'a [u8]>) -> Result<(), DecodeError> {
@@ -206,6 +219,21 @@ impl<'a, S: Scribe> Fields<'a, S> {
         *field = Some(rest);
         self.scribe.note(name, "counted string, cut", at, rest.len() + 1, Shown::Text(rest));
         Err(self.reader.error(Problem::Cut))
+    }
+
+    /// The next `length` bytes, or as many as there are, as text.
+    #[inline]
+    pub fn span(&mut self, name: &'static str, length: usize) -> &'a [u8] {
+        let at = self.reader.position();
+        let text = self.reader.take(length);
+        self.scribe.note(name, "text", at, text.len(), Shown::Text(text));
+        text
+    }
+
+    /// Passes over `length` bytes, or as many as there are, that are no field: what stands between two of them.
+    #[inline]
+    pub fn pass(&mut self, length: usize) {
+        let _ = self.reader.take(length);
     }
 
     /// Everything that is left, as text.
@@ -337,6 +365,18 @@ mod tests {
                 ("player 2 tail", "string, cut", 10, 1, "x"),
             ]
         );
+    }
+
+    #[test]
+    fn text_of_a_known_length_ends_with_the_message_at_the_latest() {
+        let mut dissection = Dissection::default();
+        let mut fields = Fields::new(Reader::new(b"key=value"), &mut dissection);
+        assert_eq!(fields.span("key", 3), b"key");
+        fields.pass(1);
+        assert_eq!((fields.span("value", 99), fields.reader().is_empty()), (&b"value"[..], true));
+        fields.pass(1);
+        let places: Vec<_> = dissection.fields.iter().map(|f| (f.name.as_str(), f.at, f.size)).collect();
+        assert_eq!(places, [("key", 0, 3), ("value", 4, 5)]);
     }
 
     #[test]

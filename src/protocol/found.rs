@@ -3,13 +3,14 @@
 use std::collections::{HashSet, VecDeque};
 use std::net::SocketAddr;
 
-/// Collects addresses, each once. A list protocol is told whether an address is new, so that it notices a list that
+/// Collects the addresses of one list, each once. A list protocol is told whether an address is new, so that it notices a list that
 /// goes round in circles.
 #[derive(Debug, Default)]
 pub struct Found {
     seen: HashSet<SocketAddr>,
     queue: VecDeque<SocketAddr>,
     over: u64,
+    ragged: u32,
 }
 
 impl Found {
@@ -29,6 +30,29 @@ impl Found {
     /// The next new address, in the order in which they came.
     pub fn pop(&mut self) -> Option<SocketAddr> {
         self.queue.pop_front()
+    }
+
+    /// Takes note of a datagram that ends within an entry.
+    pub fn note_ragged(&mut self) {
+        self.ragged = self.ragged.saturating_add(1);
+    }
+
+    /// Datagrams that ended within an entry.
+    #[must_use]
+    pub fn ragged(&self) -> u32 {
+        self.ragged
+    }
+
+    /// Different addresses that were taken.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.seen.len()
+    }
+
+    /// True if none was.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.seen.is_empty()
     }
 
     /// Addresses that were not taken because there were too many.

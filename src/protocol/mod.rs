@@ -22,17 +22,24 @@ mod registry;
 mod conformance;
 mod fields;
 mod found;
+pub mod master;
 mod persona;
 mod progress;
+pub mod valve_filter;
 
 pub use fields::{Dissection, Field, Fields, Scribe, Shown};
 pub use found::Found;
+pub use master::{Roll, Style};
 pub use persona::{Engine, Manner, Persona, Replies, ShortText};
 pub use progress::Progress;
 
 registry! {
     a2s,
     hl1,
+    quake3,
+    valve_master,
+    hl1_master,
+    quake3_master,
     #[cfg(test)]
     probe,
 }
@@ -44,6 +51,17 @@ pub trait Protocol: Sync {
 
     /// Name, default port and the columns it can fill.
     fn spec(&self) -> &'static Spec;
+
+    /// The protocol of the servers that are listed, if whom this one asks are list servers. What they name goes to `found`;
+    /// there are no answers to keep, and `--list-rate` is the pace.
+    fn lists(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// Checks the part of a list's URL behind `?`; the error says what to write instead.
+    fn check_parameters(&self, _text: &str) -> Result<(), String> {
+        Ok(())
+    }
 
     /// Least gaps between two datagrams that this protocol's servers put up with.
     fn pace(&self) -> Pace {
@@ -64,9 +82,9 @@ pub trait Protocol: Sync {
         found: &mut Found,
     ) -> Result<Step, DecodeError>;
 
-    /// The query that is being asked: the one that fails when nothing comes, or nothing good.
-    fn asking(&self, _session: &Self::Session, _ask: &Ask<'_>) -> Query {
-        Query::Info
+    /// The queries that are being asked: those that fail when nothing comes, or nothing good. One request may ask several.
+    fn asking(&self, _session: &Self::Session, _ask: &Ask<'_>) -> QuerySet {
+        QuerySet::of(Query::Info)
     }
 
     /// Says how to go on when every try of a step stayed unanswered, a [`Next::Listen`] is over, or the query was skipped.
@@ -91,6 +109,9 @@ pub trait Protocol: Sync {
 
     /// Answers `request` as the server `persona` would; pushes nothing if the request is none of this protocol's.
     fn serve(&self, persona: &Persona, request: &[u8], replies: &mut Replies);
+
+    /// Answers `request` as a list server with `roll` would; pushes nothing if this is no protocol of list servers.
+    fn serve_list(&self, _roll: &Roll<'_>, _request: &[u8], _replies: &mut Replies) {}
 
     /// Answers `request`, if it is one of this protocol's, with those of the `recorded` datagrams of a server that answer
     /// it, and with the token of the request in place of the recorded one.
@@ -192,7 +213,7 @@ pub enum Next {
     Listen(Duration),
     /// Nothing changes: what was awaited is still awaited.
     Stay,
-    /// The query that is being asked has failed, and this is why; [`Protocol::silence`] says how to go on.
+    /// What is being asked has failed, and this is why; [`Protocol::silence`] says how to go on.
     Skip(Status),
     /// Done. Without a kept answer the engine names the reason (a time-out, or what came instead).
     Finish,
@@ -214,7 +235,25 @@ pub enum Join {
 /// Finds the dialect that `name` or an alias selects.
 #[must_use]
 pub fn by_name(name: &str) -> Option<AnyProtocol> {
-    all().find(|p| p.spec().name == name || p.spec().aliases.contains(&name))
+    all().find(|protocol| protocol.is_called(name))
+}
+
+/// Every dialect of the protocols that ask the servers themselves.
+pub fn of_servers() -> impl Iterator<Item = AnyProtocol> {
+    all().filter(|protocol| protocol.lists().is_none())
+}
+
+/// Every dialect of the protocols that ask list servers.
+pub fn of_lists() -> impl Iterator<Item = AnyProtocol> {
+    all().filter(|protocol| protocol.lists().is_some())
+}
+
+impl AnyProtocol {
+    /// True if `name` is its name or an alias.
+    #[must_use]
+    pub fn is_called(&self, name: &str) -> bool {
+        self.spec().name == name || self.spec().aliases.contains(&name)
+    }
 }
 
 impl fmt::Debug for AnyProtocol {

@@ -11,7 +11,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
 use super::{Ask, Dissection, Fields, Found, Ignored, Join, Next, Pace, Persona, Protocol, Replies, Spec, Step};
-use crate::record::{Query, QueryStatus, ServerRecord};
+use crate::record::{Query, QuerySet, QueryStatus, ServerRecord};
 use crate::wire::{DecodeError, Problem, Reader};
 
 /// A variant of the test protocol.
@@ -82,6 +82,9 @@ impl Protocol for Dialect {
     ) -> Result<Step, DecodeError> {
         let mut reader = Reader::new(data);
         let kind = reader.u8()?;
+        if !b"TFNL".contains(&kind) {
+            return Err(DecodeError::new(Problem::Type, 0));
+        }
         if reader.u64_le()? != ask.nonce() {
             return Ok(Step::Ignore(Ignored::Spoofed));
         }
@@ -103,8 +106,7 @@ impl Protocol for Dialect {
                 }
                 Ok(Step::Answer(Next::Finish))
             }
-            (b'N' | b'L', ..) => Ok(Step::Ignore(Ignored::Unsolicited)),
-            _ => Err(DecodeError::new(Problem::Type, 0)),
+            _ => Ok(Step::Ignore(Ignored::Unsolicited)),
         }
     }
 
@@ -144,8 +146,8 @@ impl Protocol for Dialect {
         }
     }
 
-    fn asking(&self, session: &Session, _ask: &Ask<'_>) -> Query {
-        if session.named { Query::Rules } else { Query::Info }
+    fn asking(&self, session: &Session, _ask: &Ask<'_>) -> QuerySet {
+        QuerySet::of(if session.named { Query::Rules } else { Query::Info })
     }
 
     fn dissect(&self, data: &[u8], _others: &[&[u8]], notes: &mut Dissection) -> Result<(), DecodeError> {

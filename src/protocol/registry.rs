@@ -41,6 +41,22 @@ macro_rules! registry {
                 match self { $($(#[$attribute])* Self::$module(dialect) => dialect.spec(),)+ }
             }
 
+            /// See [`Protocol::lists`].
+            #[must_use]
+            pub fn lists(&self) -> Option<&'static str> {
+                match self { $($(#[$attribute])* Self::$module(dialect) => dialect.lists(),)+ }
+            }
+
+            /// See [`Protocol::check_parameters`].
+            pub fn check_parameters(&self, text: &str) -> Result<(), String> {
+                match self { $($(#[$attribute])* Self::$module(dialect) => dialect.check_parameters(text),)+ }
+            }
+
+            /// See [`Protocol::serve_list`].
+            pub fn serve_list(&self, roll: &Roll<'_>, request: &[u8], replies: &mut Replies) {
+                match self { $($(#[$attribute])* Self::$module(dialect) => dialect.serve_list(roll, request, replies),)+ }
+            }
+
             /// See [`Protocol::pace`].
             #[must_use]
             pub fn pace(&self) -> Pace {
@@ -68,7 +84,7 @@ macro_rules! registry {
 
             /// See [`Protocol::asking`].
             #[must_use]
-            pub fn asking(&self, session: &AnySession, ask: &Ask<'_>) -> crate::record::Query {
+            pub fn asking(&self, session: &AnySession, ask: &Ask<'_>) -> QuerySet {
                 match self { $($(#[$attribute])* Self::$module(dialect) => {
                     let AnySession::$module(session) = session else {
                         return dialect.asking(&Default::default(), ask);

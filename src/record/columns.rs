@@ -180,7 +180,9 @@ impl List {
     #[must_use]
     pub const fn meaning(self) -> &'static str {
         match self {
-            Self::Players => "who plays: objects of index, name, score, duration_s (and deaths, money of The Ship)",
+            Self::Players => {
+                "who plays: objects of index, name, score, duration_s (and ping_ms, or deaths and money, where they are sent)"
+            }
             Self::Rules => "the server's rules in their order: objects of name and value",
             Self::Mods => "mods that Arma 3 and DayZ servers name in their rules: objects of name, workshop_id, hash",
             Self::Dlc => "DLC that Arma 3 and DayZ servers name in their rules: objects of name, app_id, hash",

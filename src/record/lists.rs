@@ -23,6 +23,8 @@ pub struct Player<N> {
     pub score: Option<i32>,
     /// Seconds since the player came; negative for some bots. Not always a finite number.
     pub duration_s: Option<f32>,
+    /// Milliseconds to the server and back (Quake 3 and its kin); some send odd numbers for bots and for who connects.
+    pub ping_ms: Option<i32>,
     /// Deaths (The Ship).
     pub deaths: Option<u32>,
     /// Money (The Ship).
@@ -121,8 +123,8 @@ impl Players {
 impl<N> Player<N> {
     /// The same player with another name.
     pub fn with_name<M>(&self, name: M) -> Player<M> {
-        let Self { index, score, duration_s, deaths, money, name: _ } = *self;
-        Player { name, index, score, duration_s, deaths, money }
+        let Self { index, score, duration_s, ping_ms, deaths, money, name: _ } = *self;
+        Player { name, index, score, duration_s, ping_ms, deaths, money }
     }
 }
 
@@ -195,7 +197,7 @@ mod tests {
         let all = [
             Player { name: &b"one"[..], score: Some(-3), ..Player::default() },
             Player { name: b"", index: Some(2), ..Player::default() },
-            Player { name: b"\xFF", duration_s: Some(-1.0), ..Player::default() },
+            Player { name: b"\xFF", duration_s: Some(-1.0), ping_ms: Some(48), ..Player::default() },
         ];
         for player in all {
             players.push(player);

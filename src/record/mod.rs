@@ -36,6 +36,8 @@ pub struct ServerRecord {
     pub target: Option<Arc<str>>,
     /// The file or list that named the target; absent for arguments.
     pub source: Option<Arc<str>>,
+    /// What that list said about it.
+    pub list_facts: Option<Arc<ListFacts>>,
     /// How the target ended.
     pub status: Status,
     /// The ICMP error that came for it.
@@ -133,6 +135,7 @@ impl ServerRecord {
             protocol: "",
             target: None,
             source: None,
+            list_facts: None,
             status: Status::Timeout,
             icmp: None,
             queries: [QueryStatus::NotAsked; Query::COUNT],
@@ -194,6 +197,7 @@ impl ServerRecord {
             protocol,
             target,
             source,
+            list_facts,
             status,
             icmp,
             queries,
@@ -242,6 +246,7 @@ impl ServerRecord {
         self.protocol = protocol;
         self.target = target;
         self.source = source;
+        self.list_facts = list_facts;
         self.status = status;
         self.icmp = icmp;
         self.queries = queries;

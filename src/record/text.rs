@@ -52,6 +52,16 @@ impl Text {
         flags
     }
 
+    /// Takes `shown`, which stands for `original`: the bytes as they came hold more than is to be shown.
+    pub fn set_shown(&mut self, shown: &[u8], original: &[u8]) -> Flags {
+        let flags = self.set(shown);
+        if shown != original {
+            self.original.clear();
+            self.original.extend_from_slice(original);
+        }
+        flags
+    }
+
     /// The text, if there is one.
     #[must_use]
     pub fn as_str(&self) -> Option<&str> {
@@ -148,6 +158,17 @@ mod tests {
         assert_eq!(text.set("a\u{9B}31m\u{85}\u{2028}b".as_bytes()), Flags::CONTROL_CHARS);
         assert_eq!(text.as_str(), Some("a\u{FFFD}31m\u{FFFD}\u{FFFD}b"));
         assert!(text.original().is_some());
+    }
+
+    #[test]
+    fn text_that_shows_less_than_came_keeps_what_came() {
+        let mut text = Text::default();
+        assert_eq!(text.set_shown(b"Arena", b"^1Arena"), Flags::NONE);
+        assert_eq!((text.as_str(), text.original()), (Some("Arena"), Some(&b"^1Arena"[..])));
+        assert_eq!(text.set_shown(b"a\n", b"^1a\n"), Flags::CONTROL_CHARS);
+        assert_eq!((text.as_str(), text.original()), (Some("a\u{240A}"), Some(&b"^1a\n"[..])));
+        assert_eq!(text.set_shown(b"Arena", b"Arena"), Flags::NONE);
+        assert_eq!(text.original(), None);
     }
 
     #[test]

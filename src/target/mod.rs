@@ -18,9 +18,12 @@ use std::ops::{Index, IndexMut};
 use std::sync::Arc;
 use std::task::Poll;
 
+use crate::record::ListFacts;
+
 pub mod blocklist;
 mod claim;
 mod exclude;
+mod fetched;
 mod ip_range;
 pub mod lines;
 pub mod listing;
@@ -39,6 +42,7 @@ mod tests;
 
 pub use self::blocklist::Reason;
 pub use self::exclude::{Exclusions, Ruling, Zones};
+pub use self::fetched::{Fetched, FetchedEnd, FetchedEnds};
 pub use self::ip_range::IpRange;
 pub use self::origins::Origins;
 pub use self::parse::{Hosts, ParseError, TargetSpec};
@@ -75,6 +79,9 @@ pub trait Source: Send {
     /// Takes the news that a target has ended; a source that goes round may give it again from now on.
     fn handle_ended(&mut self, _target: Target) {}
 
+    /// Takes an address that `list`, a list server that was given as a target, has named for the first time.
+    fn handle_found(&mut self, _list: Target, _address: SocketAddr) {}
+
     /// How many targets are left, as far as they are known.
     fn remaining(&self) -> Option<u64>;
 
@@ -100,6 +107,8 @@ pub struct Origin {
     pub text: Option<Arc<str>>,
     /// The file's or list's name; `None` for an argument.
     pub source: Option<Arc<str>>,
+    /// What the list says about the target, if it says anything.
+    pub facts: Option<Arc<ListFacts>>,
 }
 
 /// What became of everything that was read: `read = invalid + duplicate + excluded.total() + targets kept`.

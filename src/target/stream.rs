@@ -1,17 +1,18 @@
-//! Targets that become known while the scan runs: names, and standard input that another program is still writing.
+//! Targets that become known while the scan runs: names, standard input that another program is still writing, and what
+//! list servers say. These are targets too, which come first and count as none.
 //!
 //! Nothing is waited for: what has arrived is asked. Targets are drawn at random from a window of those that are known,
 //! and each is asked once; to know that, every target that was seen is kept, in 8 bytes and a share of a hash table.
 
-use std::collections::VecDeque;
-use std::net::IpAddr;
+use std::collections::{HashMap, VecDeque};
+use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::Poll;
 
 use crossbeam_channel::{Receiver, TryRecvError};
 use hashbrown::HashTable;
 
-use super::{Order, Ruling, Source, Tally, Target, TargetSet, Unresolved, Zones};
+use super::{Fetched, Order, Ruling, Source, Tally, Target, TargetSet, Unresolved, Zones};
 use crate::rng::{AddressHasher, Rng, mix};
 
 /// What comes out of a stream.
@@ -43,6 +44,26 @@ pub enum Item {
     Bad,
 }
 
+/// List servers that are asked for targets.
+#[derive(Debug, Default)]
+pub struct Lists {
+    /// The plan of each list, and that of the servers that it names.
+    pub plans: HashMap<u16, u16>,
+    /// Those whose addresses are known; the others come as items.
+    pub known: VecDeque<Target>,
+    /// All of these that have not ended.
+    pub open: usize,
+    /// Those that threads fetch, without those that have ended.
+    pub fetched: Vec<Fetched>,
+}
+
+impl Lists {
+    /// True if no list can name anything any more.
+    fn are_over(&self) -> bool {
+        self.open == 0 && self.fetched.is_empty()
+    }
+}
+
 /// A set of targets, and the stream that follows it.
 pub struct Stream {
     set: TargetSet,
@@ -53,6 +74,7 @@ pub struct Stream {
     unresolved: VecDeque<Unresolved>,
     /// Names that are being resolved.
     names: u64,
+    lists: Lists,
     /// Draws from the window; absent if the order is that of the input.
     draw: Option<Rng>,
     seen: Seen,
@@ -61,11 +83,12 @@ pub struct Stream {
 }
 
 impl Stream {
-    /// The targets of `set`, then those of `items` that `zones` do not exclude. `tally` is counted up as they come.
+    /// The targets of `set`, then those of `items` and `lists` that `zones` do not exclude. `tally` is counted up as they come.
     #[must_use]
     pub fn new(
         set: TargetSet,
         items: Receiver<Item>,
+        lists: Lists,
         zones: Zones,
         tally: Arc<Mutex<Tally>>,
         order: Order,
@@ -78,6 +101,7 @@ impl Stream {
             window: VecDeque::with_capacity(WINDOW),
             unresolved: VecDeque::new(),
             names: 0,
+            lists,
             draw: (order == Order::Shuffled).then(|| Rng::new(seed)),
             seen: Seen::new(AddressHasher::new(seed)),
             zones,
@@ -87,20 +111,20 @@ impl Stream {
 
     /// Takes what has arrived, as long as the window has room.
     fn fill(&mut self) {
-        let Self { items, window, unresolved, names, seen, zones, tally, ended, .. } = self;
-        if *ended || window.len() >= WINDOW {
+        if self.ended || self.window.len() >= WINDOW {
             return;
         }
+        let tally = Arc::clone(&self.tally);
         let mut tally = tally.lock().unwrap_or_else(PoisonError::into_inner);
         // Bounded: an item that takes no room in the window was read by somebody, who is slower than this loop.
         for _ in 0..MOST_AT_ONCE {
-            if window.len() >= WINDOW {
+            if self.window.len() >= WINDOW {
                 return;
             }
-            match items.try_recv() {
+            match self.items.try_recv() {
                 Err(TryRecvError::Empty) => return,
                 Err(TryRecvError::Disconnected) => {
-                    *ended = true;
+                    self.ended = true;
                     return;
                 }
                 Ok(Item::Bad) => {
@@ -109,47 +133,91 @@ impl Stream {
                 }
                 Ok(Item::Name) => {
                     tally.read += 1;
-                    *names += 1;
+                    self.names += 1;
                 }
                 Ok(Item::Repeated) => {
                     tally.read += 1;
                     tally.duplicate += 1;
                 }
                 Ok(Item::Unresolved(name)) => {
-                    *names -= 1;
-                    unresolved.push_back(name);
+                    if self.lists.plans.contains_key(&name.plan) {
+                        self.lists.open -= 1;
+                    } else {
+                        self.names -= 1;
+                    }
+                    self.unresolved.push_back(name);
+                }
+                Ok(Item::Resolved { target, .. }) if self.lists.plans.contains_key(&target.plan) => {
+                    self.lists.known.push_back(target);
                 }
                 Ok(item @ (Item::Target { target, typed } | Item::Resolved { target, typed, .. })) => {
                     // The first target of a name was counted when the name came.
                     let counted = matches!(item, Item::Resolved { first: true, .. });
-                    *names -= u64::from(counted);
+                    self.names -= u64::from(counted);
                     tally.read += u64::from(!counted);
-                    match zones.ruling(&target.address, typed) {
-                        Some(Ruling::Invalid) => tally.invalid += 1,
-                        Some(Ruling::Excluded(reason)) => tally.excluded[reason] += 1,
-                        None if !seen.insert(&target) => tally.duplicate += 1,
-                        None => window.push_back(target),
-                    }
+                    self.admit(target, typed, &mut tally);
                 }
             }
+        }
+    }
+
+    /// Takes what the threads of lists have sent, as long as the window has room.
+    fn fill_from_lists(&mut self) {
+        if self.lists.fetched.is_empty() {
+            return;
+        }
+        let tally = Arc::clone(&self.tally);
+        let mut tally = tally.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut fetched = std::mem::take(&mut self.lists.fetched);
+        fetched.retain_mut(|list| {
+            for _ in 0..MOST_AT_ONCE {
+                if self.window.len() >= WINDOW {
+                    break;
+                }
+                match list.next() {
+                    Ok(target) => {
+                        tally.read += 1;
+                        self.admit(target, false, &mut tally);
+                    }
+                    Err(problem) => return problem == TryRecvError::Empty,
+                }
+            }
+            true
+        });
+        self.lists.fetched = fetched;
+    }
+
+    /// Takes a target that was counted as read, unless it is excluded or was seen before.
+    fn admit(&mut self, target: Target, typed: bool, tally: &mut Tally) {
+        match self.zones.ruling(&target.address, typed) {
+            // Nothing can be sent to port 0.
+            _ if target.address.port() == 0 => tally.invalid += 1,
+            Some(Ruling::Invalid) => tally.invalid += 1,
+            Some(Ruling::Excluded(reason)) => tally.excluded[reason] += 1,
+            None if !self.seen.insert(&target) => tally.duplicate += 1,
+            None => self.window.push_back(target),
         }
     }
 }
 
 impl Source for Stream {
     fn poll_target(&mut self) -> Poll<Option<Target>> {
+        if let Some(list) = self.lists.known.pop_front() {
+            return Poll::Ready(Some(list));
+        }
         if let Poll::Ready(Some(target)) = self.set.poll_target() {
             self.seen.insert(&target);
             return Poll::Ready(Some(target));
         }
         self.fill();
+        self.fill_from_lists();
         let next = match &mut self.draw {
             Some(rng) => self.window.swap_remove_back(rng.below(self.window.len() as u64) as usize),
             None => self.window.pop_front(),
         };
         match next {
             Some(target) => Poll::Ready(Some(target)),
-            None if self.ended && self.unresolved.is_empty() => Poll::Ready(None),
+            None if self.ended && self.unresolved.is_empty() && self.lists.are_over() => Poll::Ready(None),
             None => Poll::Pending,
         }
     }
@@ -158,12 +226,24 @@ impl Source for Stream {
         self.unresolved.pop_front()
     }
 
+    fn handle_ended(&mut self, target: Target) {
+        self.lists.open -= usize::from(self.lists.plans.contains_key(&target.plan));
+    }
+
+    fn handle_found(&mut self, list: Target, address: SocketAddr) {
+        let Some(&plan) = self.lists.plans.get(&list.plan) else { return };
+        let tally = Arc::clone(&self.tally);
+        let mut tally = tally.lock().unwrap_or_else(PoisonError::into_inner);
+        tally.read += 1;
+        self.admit(Target { address, plan, origin: list.origin }, false, &mut tally);
+    }
+
     fn remaining(&self) -> Option<u64> {
         Some(self.set.remaining()? + self.names + (self.window.len() + self.unresolved.len()) as u64)
     }
 
     fn is_exhausted(&self) -> bool {
-        self.ended && self.remaining() == Some(0)
+        self.ended && self.lists.are_over() && self.remaining() == Some(0)
     }
 }
 
@@ -225,7 +305,8 @@ mod tests {
         let (sender, items) = unbounded();
         let (set, tally) = TargetSetBuilder::new(false).build(order, 1).unwrap();
         let tally = Arc::new(Mutex::new(tally));
-        let stream = Stream::new(set, items, Exclusions::new(false).zones(), Arc::clone(&tally), order, 1);
+        let stream =
+            Stream::new(set, items, Lists::default(), Exclusions::new(false).zones(), Arc::clone(&tally), order, 1);
         (sender, stream, tally)
     }
 

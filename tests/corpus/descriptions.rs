@@ -43,7 +43,7 @@ pub(crate) fn expected(fixture: &Fixture) -> Expected {
 }
 
 /// Nothing came from the server, and nothing is known of when it was asked, and where.
-fn nothing() -> Expected {
+pub(crate) fn nothing() -> Expected {
     let mut expected = Expected::default();
     expected.all_fields(INFO, &Map::new());
     for column in NULL {

@@ -59,7 +59,7 @@ fn wanted(entry: &Value) -> Vec<(&'static str, String)> {
 }
 
 /// Names and values of all fields of `fixture`.
-fn dissected(fixture: &Fixture) -> Vec<(String, String)> {
+pub(crate) fn dissected(fixture: &Fixture) -> Vec<(String, String)> {
     let tables = run(
         &fixture.path.with_file_name(""),
         ["decode".as_ref(), "--format".as_ref(), "markdown".as_ref(), fixture.path.as_os_str()],

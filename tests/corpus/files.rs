@@ -47,8 +47,13 @@ pub(crate) fn announce(message: &str) {
 
 /// All fixtures of the corpus at `folder` that hold something of A2S or of its predecessor, sorted by their names.
 pub(crate) fn fixtures(folder: &Path) -> Vec<Fixture> {
+    fixtures_of(folder, PROTOCOLS)
+}
+
+/// All fixtures of the corpus at `folder` whose protocol begins with one of `protocols`, sorted by their names.
+pub(crate) fn fixtures_of(folder: &Path, protocols: &[&str]) -> Vec<Fixture> {
     let all = hex_files(&folder.join("fixtures")).into_iter().map(|path| Fixture::read(&path));
-    all.filter(|fixture| PROTOCOLS.iter().any(|protocol| fixture.protocol.starts_with(protocol))).collect()
+    all.filter(|fixture| protocols.iter().any(|protocol| fixture.protocol.starts_with(protocol))).collect()
 }
 
 /// The paths of the files of datagrams in `folder`, sorted.
@@ -126,7 +131,7 @@ fn text(path: &Path) -> String {
     fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// How the names of the protocols begin that are compared.
+/// How the names of A2S and its kin begin.
 const PROTOCOLS: &[&str] = &["A2S", "A2A", "A2C", "FFOW", "garbage", "HL1"];
 /// The servers whose captures other clients have read.
 pub(crate) const CAPTURED: &[&str] = &["gbe", "sqproxy", "xash3d", "xash3d-private-empty"];

@@ -29,6 +29,7 @@ mod messages;
 mod peers;
 mod program;
 mod python;
+mod quake;
 mod replay;
 mod scan;
 mod servers;

@@ -90,8 +90,8 @@ impl Protocol for Dialect {
         self.spec
     }
 
-    fn asking(&self, session: &Session, ask: &Ask<'_>) -> Query {
-        session.progress.asking(ask.queries)
+    fn asking(&self, session: &Session, ask: &Ask<'_>) -> QuerySet {
+        QuerySet::of(session.progress.asking(ask.queries))
     }
 
     fn request(&self, session: &Session, ask: &Ask<'_>, out: &mut Vec<u8>) {

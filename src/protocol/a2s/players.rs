@@ -292,6 +292,7 @@ mod tests {
                     duration_s: Some(f32::from(index) * 1.25),
                     deaths: ship.then_some(u32::from(index)),
                     money: ship.then_some(70_000),
+                    ..Player::default()
                 })
                 .collect();
             let mut body = Vec::new();

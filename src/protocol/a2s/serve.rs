@@ -244,6 +244,7 @@ fn put_players(persona: &Persona, out: &mut Vec<u8>) {
         duration_s: Some(persona.seconds(number)),
         deaths: ship.then_some(number % 7),
         money: ship.then_some(2_500 + number),
+        ..Player::default()
     });
     players::emit(all, out);
 }

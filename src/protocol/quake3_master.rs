@@ -1,0 +1,297 @@
+//! The lists of Quake III Arena's master and of dpmaster, which most of its descendants use.
+//!
+//! ```text
+//! request   FF FF FF FF "getservers " [game " "] protocol [" empty"] [" full"]
+//! reply     FF FF FF FF "getserversResponse" ('\' ip:4 port:2)* ["\EOT" 00 00 00]
+//! request   FF FF FF FF "getserversExt " game " " protocol [" empty"] [" full"]
+//! reply     FF FF FF FF "getserversExtResponse" ('\' ip:4 port:2 | '/' ip:16 port:2)* ["\EOT" 00 00 00]
+//! ```
+//!
+//! Entries have a fixed width: the bytes of `\` and `/` occur inside addresses. A list comes in as many datagrams as it
+//! takes, in any order; only the last one ends with `EOT`, which some masters leave out. Nothing says how many there are,
+//! so the list is asked for again, and the answers united, until one of them held everything, or two brought nothing new.
+//!
+//! Source: `doc/techinfo.txt` of dpmaster, and captures of it.
+
+use super::master::{self, LISTEN, Patience, Roll, Style};
+use super::{Ask, Dissection, Fields, Found, Manner, Next, Persona, Protocol, Replies, Spec, Step, a2s};
+use crate::record::{ServerRecord, Status};
+use crate::wire::{DecodeError, Problem, Reader};
+
+/// A variant of the protocol.
+#[derive(Debug)]
+pub struct Dialect {
+    spec: &'static Spec,
+}
+
+/// The variants of this file.
+pub static DIALECTS: &[Dialect] = &[Dialect {
+    spec: &Spec {
+        name: "quake3-master",
+        aliases: &["dpmaster", "q3-master"],
+        summary: "lists of Quake III Arena's master server and of dpmaster",
+        default_port: 27_950,
+        columns: &[],
+    },
+}];
+
+/// How far the list is.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Session {
+    /// Answers that are over.
+    rounds: u8,
+    /// How many of them, one after the other, brought nothing new.
+    quiet: u8,
+    /// Different servers of all answers.
+    servers: u32,
+    /// This answer, as far as it has come; none of it, if nothing has.
+    round: Option<Round>,
+    /// The master stayed silent to the extended request.
+    plain: bool,
+    patience: Patience,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Round {
+    entries: u32,
+    new: u32,
+    ended: bool,
+}
+
+impl Protocol for Dialect {
+    type Session = Session;
+
+    fn spec(&self) -> &'static Spec {
+        self.spec
+    }
+
+    fn lists(&self) -> Option<&'static str> {
+        Some("quake3")
+    }
+
+    fn check_parameters(&self, text: &str) -> Result<(), String> {
+        Parameters::read(text).map(|_| ())
+    }
+
+    fn request(&self, session: &Session, ask: &Ask<'_>, out: &mut Vec<u8>) {
+        let Parameters { game, protocol, empty, full } = Parameters::read(ask.parameters).unwrap_or_default();
+        out.extend_from_slice(a2s::HEADER);
+        // The extended request needs the name of the game.
+        out.extend_from_slice(if game.is_empty() || session.plain { REQUEST } else { EXTENDED_REQUEST });
+        for word in [game.as_str(), &protocol.to_string()].into_iter().filter(|word| !word.is_empty()) {
+            out.push(b' ');
+            out.extend_from_slice(word.as_bytes());
+        }
+        for (wanted, word) in [(empty, b" empty".as_slice()), (full, b" full")] {
+            out.extend_from_slice(if wanted { word } else { b"" });
+        }
+    }
+
+    fn receive(
+        &self,
+        session: &mut Session,
+        ask: &Ask<'_>,
+        data: &[u8],
+        found: &mut Found,
+    ) -> Result<Step, DecodeError> {
+        let mut reader = read_header(data)?;
+        let mut round = session.round.unwrap_or_default();
+        while !reader.is_empty() && !round.skip_end(&mut reader) {
+            let entry = match reader.u8()? {
+                V4 => reader.address::<4>(),
+                V6 => reader.address::<16>(),
+                _ => Err(reader.error(Problem::Value)),
+            };
+            let Ok(server) = entry else {
+                found.note_ragged();
+                break;
+            };
+            round.entries += 1;
+            round.new += u32::from(server != ask.address && found.push(server));
+        }
+        session.round = Some(round);
+        session.patience.restore();
+        // Also behind the end: the datagrams may have overtaken each other.
+        Ok(Step::Move(Next::Listen(LISTEN)))
+    }
+
+    fn silence(&self, session: &mut Session, ask: &Ask<'_>) -> Next {
+        let Some(round) = session.round.take() else {
+            let extended = !session.plain && Parameters::read(ask.parameters).is_ok_and(|p| !p.game.is_empty());
+            if session.rounds == 0 && extended {
+                session.plain = true;
+                return Next::Send;
+            }
+            return session.patience.lose(session.rounds > 0);
+        };
+        session.rounds += 1;
+        session.servers = session.servers.saturating_add(round.new);
+        session.quiet = if round.new == 0 { session.quiet + 1 } else { 0 };
+        let whole = session.rounds > 1 && round.ended && round.entries >= session.servers;
+        match session.rounds {
+            _ if whole || session.quiet > 1 => Next::Finish,
+            MOST_ROUNDS.. => Next::Fail(Status::Timeout),
+            _ => Next::Send,
+        }
+    }
+
+    fn decode(&self, _answers: &[&[u8]], _ask: &Ask<'_>, _record: &mut ServerRecord) {}
+
+    fn dissect(&self, data: &[u8], _others: &[&[u8]], notes: &mut Dissection) -> Result<(), DecodeError> {
+        if read_request(data).is_some() {
+            notes.title = "request of a list";
+            let mut fields = Fields::new(Reader::new(data), &mut *notes);
+            fields.skip("header", a2s::HEADER);
+            fields.rest("request");
+            return Ok(());
+        }
+        let body = read_header(data)?.rest().len();
+        notes.title = "part of a list";
+        let mut fields = Fields::new(Reader::new(data), &mut *notes);
+        fields.skip("header", a2s::HEADER);
+        fields.span("command", data.len() - body - a2s::HEADER.len());
+        let mut number = 0;
+        while !fields.reader().is_empty() {
+            if Round::default().skip_end(&mut fields.reader().clone()) {
+                fields.leave();
+                fields.bytes("end");
+                break;
+            }
+            fields.entry("server", number);
+            match fields.letter("separator")? {
+                V4 => fields.address::<4>("address")?,
+                V6 => fields.address::<16>("address")?,
+                _ => return Err(fields.reader().error(Problem::Value)),
+            };
+            number += 1;
+        }
+        Ok(())
+    }
+
+    fn serve(&self, persona: &Persona, request: &[u8], replies: &mut Replies) {
+        if read_request(request).is_some() && persona.manner == Manner::Malformed {
+            return replies.push(|out| out.extend_from_slice(&[0; 64]));
+        }
+        self.serve_list(&Roll { servers: &master::neighbours(persona), style: Style::Paged }, request, replies);
+    }
+
+    fn serve_list(&self, roll: &Roll<'_>, request: &[u8], replies: &mut Replies) {
+        let Some(extended) = read_request(request) else { return };
+        let mut parts = roll.servers.chunks(PART).peekable();
+        if parts.peek().is_none() {
+            parts = [].chunks(1).peekable();
+        }
+        // Bounded by the roll; an empty one makes one datagram.
+        loop {
+            let part = parts.next().unwrap_or_default();
+            let last = parts.peek().is_none();
+            replies.push(|out| {
+                out.extend_from_slice(a2s::HEADER);
+                out.extend_from_slice(if extended { EXTENDED_REPLY } else { REPLY });
+                for server in part {
+                    out.push(V4);
+                    master::put_entry(server, out);
+                }
+                // A list without an end is what this protocol has of lists that go round and round.
+                if last && roll.style != Style::Loop {
+                    out.push(V4);
+                    out.extend_from_slice(END);
+                }
+            });
+            if last {
+                return;
+            }
+        }
+    }
+
+    fn replay(&self, request: &[u8], recorded: &[&[u8]], replies: &mut Replies) {
+        let Some(extended) = read_request(request) else { return };
+        let wanted = if extended { EXTENDED_REPLY } else { REPLY };
+        let answers = recorded
+            .iter()
+            .filter(|reply| reply.strip_prefix(a2s::HEADER).is_some_and(|body| body.starts_with(wanted)));
+        answers.for_each(|reply| replies.push(|out| out.extend_from_slice(reply)));
+    }
+}
+
+impl Round {
+    /// Skips the end of the list, if it comes next. `EOT` is also what 69.79.84.x begins with, in an entry of full width.
+    fn skip_end(&mut self, reader: &mut Reader<'_>) -> bool {
+        let rest = reader.rest().strip_prefix(&[V4]).unwrap_or_default();
+        let is_end = rest.starts_with(END) || (rest.starts_with(b"EOT") && rest.len() < END.len());
+        if is_end {
+            reader.take_rest();
+            self.ended = true;
+        }
+        is_end
+    }
+}
+
+/// What is asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Parameters {
+    game: String,
+    protocol: u32,
+    empty: bool,
+    full: bool,
+}
+
+impl Default for Parameters {
+    /// All servers of Quake III Arena 1.32.
+    fn default() -> Self {
+        Self { game: String::new(), protocol: 68, empty: true, full: true }
+    }
+}
+
+impl Parameters {
+    /// Reads `protocol=…&game=…&empty&full`; the error says what to write instead.
+    fn read(text: &str) -> Result<Self, String> {
+        let mut parameters = Self::default();
+        for (key, value) in master::parameters(text) {
+            let is_wanted = || match value.as_str() {
+                "" | "1" => Ok(true),
+                "0" => Ok(false),
+                _ => Err(format!("{key}: {value:?} is neither 0 nor 1")),
+            };
+            match key {
+                "protocol" => {
+                    parameters.protocol =
+                        value.parse().map_err(|_| format!("protocol: {value:?} is not a number, as in 68"))?;
+                }
+                "game" if value.is_empty() || !value.bytes().all(|byte| byte.is_ascii_graphic()) => {
+                    return Err(format!("game: {value:?} is no name of a game: it has letters, digits and signs only"));
+                }
+                "game" => parameters.game = value,
+                "empty" => parameters.empty = is_wanted()?,
+                "full" => parameters.full = is_wanted()?,
+                _ => return Err(master::unknown_parameter(key, "protocol, game, empty and full")),
+            }
+        }
+        Ok(parameters)
+    }
+}
+
+/// A reader that stands before the first entry of a reply.
+fn read_header(data: &[u8]) -> Result<Reader<'_>, DecodeError> {
+    let mut reader = a2s::message(data)?;
+    if reader.skip(REPLY) || reader.skip(EXTENDED_REPLY) { Ok(reader) } else { Err(reader.error(Problem::Type)) }
+}
+
+/// Whether a request is an extended one, if it is a request.
+fn read_request(request: &[u8]) -> Option<bool> {
+    let words = request.strip_prefix(a2s::HEADER)?;
+    let command = words.split(|byte| *byte == b' ').next()?;
+    [(REQUEST, false), (EXTENDED_REQUEST, true)].into_iter().find(|(known, _)| *known == command).map(|(_, is)| is)
+}
+
+const REQUEST: &[u8] = b"getservers";
+const EXTENDED_REQUEST: &[u8] = b"getserversExt";
+const REPLY: &[u8] = b"getserversResponse";
+const EXTENDED_REPLY: &[u8] = b"getserversExtResponse";
+const V4: u8 = b'\\';
+const V6: u8 = b'/';
+const END: &[u8] = b"EOT\0\0\0";
+/// Servers in a datagram of dpmaster's.
+const PART: usize = 196;
+/// Answers that are united at most.
+const MOST_ROUNDS: u8 = 12;

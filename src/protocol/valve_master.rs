@@ -1,0 +1,313 @@
+//! Valve's list of servers, as it was served over UDP, and as the masters of Xash3D and other communities still serve it.
+//!
+//! ```text
+//! request   31 region:1 "a.b.c.d:port" 00 filter 00       the page behind that server; 0.0.0.0:0 is the first one
+//! reply     FF FF FF FF 66 0A [7F key:4 08] (ip:4 port:2)*          the port in network order
+//!           FF FF FF FF 66 0A [7F key:4 08] (ip:16 port:2)*         from a master that is asked over IPv6
+//! ```
+//!
+//! The last entry of a page asks for the next one. An entry of zeros ends a datagram; it ends the list only if the master
+//! has pages. Xash3D's has none: it sends everything at once, whatever page was asked for, with that entry in every
+//! datagram, so that its list ends by silence. It answers a filter with `\key\HEX` with that key, and one without `\clver`
+//! with its own address, which is no server. Masters answer some 30 requests a minute and then none for a minute.
+//!
+//! Source: Valve's developer wiki (Master Server Query Protocol), and captures of xash3d-master.
+
+use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
+
+use super::master::{self, LISTEN, Patience, Roll, Style};
+use super::{Ask, Dissection, Fields, Found, Manner, Next, Persona, Protocol, Replies, Spec, Step, a2s, valve_filter};
+use crate::record::ServerRecord;
+use crate::wire::{DecodeError, Problem, Reader, put_cstr};
+
+/// A variant of the protocol.
+#[derive(Debug)]
+pub struct Dialect {
+    spec: &'static Spec,
+}
+
+/// The variants of this file.
+pub static DIALECTS: &[Dialect] = &[Dialect {
+    spec: &Spec {
+        name: "valve-master",
+        aliases: &["steam-master"],
+        summary: "lists of Valve's master server and of those that speak like it, such as Xash3D's",
+        default_port: 27_011,
+        columns: &[],
+    },
+}];
+
+/// How far the list is.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Session {
+    /// The server behind which the awaited page begins.
+    seed: Option<SocketAddr>,
+    patience: Patience,
+    awaiting: Awaiting,
+    /// Datagrams one after the other that named nothing new.
+    repeats: u8,
+    answered: bool,
+}
+
+/// What is being waited for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum Awaiting {
+    /// The page that was asked for.
+    #[default]
+    Page,
+    /// More of a list that may be over.
+    Rest,
+    /// The page, of which the last datagram was not the one: it repeated what is known.
+    Other,
+}
+
+impl Protocol for Dialect {
+    type Session = Session;
+
+    fn spec(&self) -> &'static Spec {
+        self.spec
+    }
+
+    fn lists(&self) -> Option<&'static str> {
+        Some("a2s")
+    }
+
+    fn check_parameters(&self, text: &str) -> Result<(), String> {
+        Parameters::read(text).map(|_| ())
+    }
+
+    fn request(&self, session: &Session, ask: &Ask<'_>, out: &mut Vec<u8>) {
+        let parameters = Parameters::read(ask.parameters).unwrap_or_default();
+        out.extend([REQUEST, parameters.region]);
+        let first = SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0));
+        put_cstr(out, session.seed.unwrap_or(first).to_string().as_bytes());
+        put_cstr(out, parameters.filter.as_bytes());
+    }
+
+    fn receive(
+        &self,
+        session: &mut Session,
+        ask: &Ask<'_>,
+        data: &[u8],
+        found: &mut Found,
+    ) -> Result<Step, DecodeError> {
+        let mut reader = a2s::message(data)?;
+        if !reader.skip(REPLY) {
+            return Err(reader.error(Problem::Type));
+        }
+        skip_key(&mut reader, ask.parameters);
+        let (mut last, mut new, mut ended) = (None, false, false);
+        while !reader.is_empty() {
+            let entry = if ask.address.is_ipv6() { reader.address::<16>() } else { reader.address::<4>() };
+            let Ok(entry) = entry else {
+                found.note_ragged();
+                break;
+            };
+            if entry.ip().is_unspecified() && entry.port() == 0 {
+                ended = true;
+                break;
+            }
+            last = Some(entry);
+            new |= entry != ask.address && found.push(entry);
+        }
+        Ok(Step::Move(session.take_page(last, new, ended)))
+    }
+
+    fn silence(&self, session: &mut Session, _ask: &Ask<'_>) -> Next {
+        match std::mem::take(&mut session.awaiting) {
+            Awaiting::Rest => Next::Finish,
+            // Asked for the same page twice, it goes round in circles.
+            Awaiting::Other if session.repeats > 1 => Next::Finish,
+            Awaiting::Other => Next::Send,
+            Awaiting::Page => session.patience.lose(session.answered),
+        }
+    }
+
+    fn decode(&self, _answers: &[&[u8]], _ask: &Ask<'_>, _record: &mut ServerRecord) {}
+
+    fn dissect(&self, data: &[u8], _others: &[&[u8]], notes: &mut Dissection) -> Result<(), DecodeError> {
+        if data.first() == Some(&REQUEST) {
+            notes.title = "request of a page";
+            let mut fields = Fields::new(Reader::new(data), &mut *notes);
+            fields.letter("type")?;
+            fields.u8("region")?;
+            fields.text("behind", &mut None)?;
+            return fields.text("filter", &mut None);
+        }
+        let header = [a2s::HEADER, REPLY].concat();
+        notes.title = "page of a list";
+        let mut fields = Fields::new(Reader::new(data), &mut *notes);
+        if !fields.skip("header", &header) {
+            return Err(DecodeError::new(Problem::Type, 0));
+        }
+        master::dissect_entries(&mut fields)
+    }
+
+    fn serve(&self, persona: &Persona, request: &[u8], replies: &mut Replies) {
+        if read_request(request).is_some() && persona.manner == Manner::Malformed {
+            return replies.push(|out| out.extend_from_slice(&[0; 64]));
+        }
+        self.serve_list(&Roll { servers: &master::neighbours(persona), style: Style::Paged }, request, replies);
+    }
+
+    fn serve_list(&self, roll: &Roll<'_>, request: &[u8], replies: &mut Replies) {
+        let Some((seed, filter)) = read_request(request) else { return };
+        let mut push = |servers: &[SocketAddrV4], ended: bool| {
+            replies.push(|out| {
+                out.extend_from_slice(a2s::HEADER);
+                out.extend_from_slice(REPLY);
+                if let Some(key) = key_of(filter) {
+                    out.extend(echo(key));
+                }
+                servers.iter().for_each(|server| master::put_entry(server, out));
+                if ended {
+                    master::put_entry(&SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, 0), out);
+                }
+            });
+        };
+        if roll.style == Style::AtOnce {
+            return roll.servers.chunks(AT_ONCE).for_each(|servers| push(servers, true));
+        }
+        let (page, more) = roll.page(seed, PAGE);
+        push(page, !more);
+    }
+
+    fn replay(&self, request: &[u8], recorded: &[&[u8]], replies: &mut Replies) {
+        let is_page = |reply: &&&[u8]| reply.strip_prefix(a2s::HEADER).is_some_and(|body| body.starts_with(REPLY));
+        if read_request(request).is_some_and(|(seed, _)| seed.is_none()) {
+            let pages = recorded.iter().filter(is_page);
+            pages.for_each(|reply| replies.push(|out| out.extend_from_slice(reply)));
+        }
+    }
+}
+
+impl Session {
+    /// Goes on from a datagram whose last entry is `last`, that named something `new` or not, and that `ended` with zeros.
+    fn take_page(&mut self, last: Option<SocketAddr>, new: bool, ended: bool) -> Next {
+        self.answered = true;
+        self.awaiting = Awaiting::Page;
+        if new {
+            self.patience.restore();
+            self.repeats = 0;
+        }
+        match (ended, self.seed) {
+            (true, Some(_)) => Next::Finish,
+            (true, None) => {
+                self.awaiting = Awaiting::Rest;
+                Next::Listen(LISTEN)
+            }
+            (false, _) if new => {
+                self.seed = last;
+                Next::Send
+            }
+            (false, _) => {
+                self.repeats = self.repeats.saturating_add(1);
+                self.awaiting = Awaiting::Other;
+                Next::Listen(LISTEN)
+            }
+        }
+    }
+}
+
+/// What is asked for.
+#[derive(Debug, PartialEq, Eq)]
+struct Parameters {
+    region: u8,
+    filter: String,
+}
+
+impl Default for Parameters {
+    fn default() -> Self {
+        Self { region: EVERYWHERE, filter: String::new() }
+    }
+}
+
+impl Parameters {
+    /// Reads `region=…&filter=…&app=…`; the error says what to write instead.
+    fn read(text: &str) -> Result<Self, String> {
+        let mut parameters = Self::default();
+        for (key, value) in master::parameters(text) {
+            match key {
+                "region" => parameters.region = region(&value)?,
+                "filter" => parameters.filter += &valve_filter::read(&value).map_err(|error| error.to_string())?,
+                "app" => {
+                    let app: u32 = value.parse().map_err(|_| format!("app: {value:?} is not a number"))?;
+                    parameters.filter += &format!("\\appid\\{app}");
+                }
+                _ => return Err(master::unknown_parameter(key, "region, filter and app")),
+            }
+        }
+        Ok(parameters)
+    }
+}
+
+/// The number of a region, by its name or its number.
+fn region(word: &str) -> Result<u8, String> {
+    let named = REGIONS.iter().find(|(name, _)| *name == word).map(|(_, number)| *number);
+    let numbered = || word.parse().ok().filter(|number| REGIONS.iter().any(|(_, known)| known == number));
+    named.or_else(numbered).ok_or_else(|| {
+        let known: Vec<_> = REGIONS.iter().map(|(name, _)| *name).collect();
+        format!("there is no region {word:?}: known are {}", known.join(", "))
+    })
+}
+
+/// Skips the key of the filter, if the master sends it back.
+fn skip_key(reader: &mut Reader<'_>, parameters: &str) {
+    // Filters without the word have no key, and nearly all have none.
+    if parameters.contains("key") {
+        let filter = Parameters::read(parameters).unwrap_or_default().filter;
+        if let Some(key) = key_of(&filter) {
+            reader.skip(&echo(key));
+        }
+    }
+}
+
+/// The value of `\key\` in a filter.
+fn key_of(filter: &str) -> Option<u32> {
+    let mut words = filter.split('\\').skip(1);
+    while let (Some(key), Some(value)) = (words.next(), words.next()) {
+        if key == "key" {
+            return u32::from_str_radix(value, 16).ok();
+        }
+    }
+    None
+}
+
+/// How a master sends a key back.
+fn echo(key: u32) -> [u8; 6] {
+    let [a, b, c, d] = key.to_le_bytes();
+    [0x7F, a, b, c, d, 0x08]
+}
+
+/// The server behind which the page begins, none for the first page, and the filter of a request.
+fn read_request(request: &[u8]) -> Option<(Option<SocketAddrV4>, &str)> {
+    let mut reader = Reader::new(request);
+    if !reader.skip(&[REQUEST]) {
+        return None;
+    }
+    reader.u8().ok()?;
+    let seed: SocketAddrV4 = std::str::from_utf8(reader.cstr().ok()?).ok()?.parse().ok()?;
+    // Some clients leave out the NUL at the end.
+    let filter = reader.cstr().unwrap_or(reader.rest());
+    Some((Some(seed).filter(|seed| !seed.ip().is_unspecified()), std::str::from_utf8(filter).ok()?))
+}
+
+const REQUEST: u8 = 0x31;
+/// `M2A_SERVER_BATCH` and a line feed.
+const REPLY: &[u8] = b"f\n";
+const EVERYWHERE: u8 = 0xFF;
+const REGIONS: &[(&str, u8)] = &[
+    ("all", EVERYWHERE),
+    ("us-east", 0),
+    ("us-west", 1),
+    ("south-america", 2),
+    ("europe", 3),
+    ("asia", 4),
+    ("australia", 5),
+    ("middle-east", 6),
+    ("africa", 7),
+];
+/// Servers on a page of Valve's.
+const PAGE: usize = 231;
+/// Servers in a datagram of Xash3D's.
+const AT_ONCE: usize = 83;
