@@ -23,7 +23,7 @@ impl Inputs {
         let (place, parameters) = url.split_once('?').unwrap_or((url, ""));
         let spec = TargetSpec::parse(place).map_err(|reason| reason.to_string())?;
         let known = || protocol::of_lists().map(|list| format!("{}://HOST:PORT", list.spec().name));
-        let known = || format!("known are {}", known().collect::<Vec<_>>().join(", "));
+        let known = || format!("known are {} and steam-api:", known().collect::<Vec<_>>().join(", "));
         let word = spec.scheme.ok_or_else(|| format!("say what kind of list it is: {}", known()))?;
         let list = protocol::of_lists().find(|list| list.is_called(word));
         let list = list.ok_or_else(|| format!("there is no kind of list {word:?}: {}", known()))?;
@@ -32,11 +32,7 @@ impl Inputs {
             parameters += &format!("&app={app}");
         }
         list.check_parameters(&parameters)?;
-        let servers = match self.reading.game {
-            Some(_) => plan_of_game(),
-            None if chosen => plan_of(self.reading.protocol),
-            None => plan_of(list.lists().and_then(protocol::by_name).unwrap_or(self.reading.protocol)),
-        };
+        let servers = self.plan_of_listed(list.lists(), chosen);
         let plan = self.plans.len() as u16;
         self.plans
             .push(Plan { legs: vec![Leg { protocol: list, port: PortRule::Own }], parameters: parameters.into() });
@@ -59,6 +55,15 @@ impl Inputs {
         }
         Ok(())
     }
+
+    /// The plan of servers that are `usually` of some protocol, unless one or a game was `chosen`.
+    pub(super) fn plan_of_listed(&self, usually: Option<&str>, chosen: bool) -> u16 {
+        match self.reading.game {
+            Some(_) => plan_of_game(),
+            None if chosen => plan_of(self.reading.protocol),
+            None => plan_of(usually.and_then(protocol::by_name).unwrap_or(self.reading.protocol)),
+        }
+    }
 }
 
 /// What `fragscan list` does.
@@ -77,6 +82,8 @@ pub fn list(args: ListArgs, random: u64) -> Result<ListConfig, Error> {
         from: args.lists,
         app: args.app,
         list_rate: args.list_rate,
+        steam_key_file: args.steam_key_file,
+        steam_api_url: args.steam_api_url,
         exclude: args.exclude,
         exclude_file: args.exclude_file,
         include_private: args.include_private,

@@ -158,7 +158,11 @@ fn every_list_is_had_as_a_whole_from_its_own_list_server() {
         for persona in personas().filter(|persona| persona.manner != Manner::Malformed) {
             let talk = converse(protocol, &persona);
             assert_eq!(talk.end, Some(Next::Finish), "{protocol:?}");
-            let mut found: Vec<_> = std::iter::from_fn({ let mut found = talk.found; move || found.pop() }).collect();
+            let mut found: Vec<_> = std::iter::from_fn({
+                let mut found = talk.found;
+                move || found.pop()
+            })
+            .collect();
             found.sort_unstable();
             let listed = master::neighbours(&persona).into_iter().map(SocketAddr::from);
             assert!(found.into_iter().eq(listed), "{protocol:?}: other servers");

@@ -15,5 +15,6 @@ mod input;
 mod names;
 mod order;
 mod output;
+mod steam_api;
 mod stopping;
 mod support;

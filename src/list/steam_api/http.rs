@@ -219,7 +219,7 @@ mod tests {
         };
         let steam = Steam::start(directory.clone(), KEY, instead);
         let wait = Duration::from_millis(1);
-        let list = SteamApi {
+        let api = SteamApi {
             filter: String::new(),
             most_rows: 100,
             key: Key::new(KEY).unwrap(),
@@ -228,8 +228,8 @@ mod tests {
         };
         let (items, listed) = bounded(10);
         let (say, said) = crossbeam_channel::unbounded();
-        let shown = format!("{list:?}");
-        let thread = list.spawn(items, move |text| say.send(text.to_owned()).unwrap()).unwrap();
+        let shown = format!("{api:?}");
+        let thread = api.spawn(items, move |text| say.send(text.to_owned()).unwrap()).unwrap();
         let mut found = HashSet::new();
         let mut last = None;
         for item in listed {

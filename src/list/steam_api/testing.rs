@@ -23,11 +23,16 @@ impl Directory {
         Self { servers: (0..count).map(server).collect(), cap }
     }
 
-    /// What the API answers to `filter` with `limit`: nothing at all if nothing matches.
-    pub(crate) fn answer(&self, filter: &str, limit: usize) -> Value {
-        let most = limit.min(self.cap);
+    /// Which servers an answer to `filter` with `limit` has.
+    pub(crate) fn picked(&self, filter: &str, limit: usize) -> Vec<usize> {
         let pairs = pairs(filter);
-        let rows: Vec<Value> = self.servers.iter().filter(|server| all(server, &pairs)).take(most).map(shown).collect();
+        let fitting = (0..self.servers.len()).filter(|&n| all(&self.servers[n], &pairs));
+        fitting.take(limit.min(self.cap)).collect()
+    }
+
+    /// What the API answers: nothing at all if nothing matches.
+    fn answer(&self, filter: &str, limit: usize) -> Value {
+        let rows: Vec<Value> = self.picked(filter, limit).into_iter().map(|n| shown(&self.servers[n])).collect();
         if rows.is_empty() { json!({"response": {}}) } else { json!({"response": {"servers": rows}}) }
     }
 }

@@ -3,26 +3,37 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use proptest::prelude::*;
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::crawl::{Answer, Ending, Patience, Surroundings, crawl};
 use super::partition::{Partition, Question};
-use super::server::{self, Rows, Server};
+use super::server::{Rows, Server};
 use super::testing::{Directory, matches};
 
 /// Everything that a partition gives of `directory`, the filters that it could not take apart, and how often it asked.
 fn listed(directory: &Directory, filter: &str) -> (Vec<SocketAddr>, Vec<String>, usize) {
+    let servers = read(directory);
     let mut partition = Partition::new(filter, directory.cap);
     let (mut found, mut requests) = (Vec::new(), 0);
     while let Some(question) = partition.poll_question() {
         requests += 1;
         assert!(requests < 100_000, "it does not end");
-        let body = directory.answer(&question.filter, question.limit).to_string();
-        let rows = server::read(body.as_bytes()).unwrap();
+        let rows = answer(directory, &servers, &question);
         assert!(!question.witnessed || !rows.servers.is_empty(), "{question:?} was to have an answer");
-        found.extend(partition.handle_answer(rows.servers, rows.odd).into_iter().map(|server| server.addr));
+        found.extend(partition.handle_answer(rows.servers, 0).into_iter().map(|server| server.addr));
     }
     (found, partition.too_big().to_vec(), requests)
+}
+
+/// The servers of `directory` as they are read.
+fn read(directory: &Directory) -> Vec<Server> {
+    directory.servers.iter().map(|server| Server::deserialize(server).unwrap()).collect()
+}
+
+fn answer(directory: &Directory, servers: &[Server], question: &Question) -> Rows {
+    let picked = directory.picked(&question.filter, question.limit);
+    Rows { servers: picked.into_iter().map(|n| servers[n].clone()).collect(), odd: 0 }
 }
 
 fn address(server: &Value) -> SocketAddr {
@@ -146,10 +157,7 @@ impl Scripted {
 impl Surroundings for Scripted {
     fn ask(&mut self, question: &Question) -> Answer {
         self.asked.push(question.clone());
-        self.script.pop().unwrap_or_else(|| {
-            let body = self.directory.answer(&question.filter, question.limit).to_string();
-            Answer::Rows(server::read(body.as_bytes()).unwrap())
-        })
+        self.script.pop().unwrap_or_else(|| Answer::Rows(answer(&self.directory, &read(&self.directory), question)))
     }
 
     fn wait(&mut self, time: Duration) {
@@ -164,6 +172,12 @@ impl Surroundings for Scripted {
     fn say(&mut self, message: &str) {
         self.said.push(message.into());
     }
+}
+
+/// The answer to the first question.
+fn first(directory: &Directory) -> Answer {
+    let question = Partition::new("", directory.cap).poll_question().unwrap();
+    Answer::Rows(answer(directory, &read(directory), &question))
 }
 
 fn nothing() -> Answer {
@@ -190,7 +204,7 @@ fn nothing_is_believed_where_nothing_is_known_and_doubted_where_servers_are_know
     assert_eq!(steam.waited, [30, 60]);
 
     let directory = Directory::of(60, 40);
-    let first = Answer::Rows(server::read(directory.answer("", 40).to_string().as_bytes()).unwrap());
+    let first = first(&directory);
     let mut steam = Scripted::new(directory, vec![first, nothing(), nothing(), nothing(), nothing()]);
     assert_eq!(steam.crawl(), Ending::Complete);
     assert_eq!(steam.found, 60);
@@ -210,8 +224,6 @@ fn how_long_steam_wants_to_be_left_alone_is_kept_to() {
 #[test]
 fn one_question_without_an_answer_is_gone_without_and_two_in_a_row_end_it() {
     let directory = Directory::of(60, 40);
-    let first =
-        |directory: &Directory| Answer::Rows(server::read(directory.answer("", 40).to_string().as_bytes()).unwrap());
     let script = |asked: usize| (0..asked).map(|_| later(None));
     let mut steam = Scripted::new(directory.clone(), [first(&directory)].into_iter().chain(script(5)).collect());
     let Ending::Incomplete(why) = steam.crawl() else { panic!("it is not complete") };
