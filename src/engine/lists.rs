@@ -102,3 +102,191 @@ impl Engine {
 
 /// A day, which no list takes.
 const LONGEST_LIST: Duration = Duration::from_hours(24);
+
+#[cfg(test)]
+mod tests {
+    use std::cmp::Reverse;
+    use std::collections::{BinaryHeap, HashMap, HashSet};
+    use std::net::SocketAddr;
+    use std::sync::{Arc, Mutex};
+
+    use crossbeam_channel::bounded;
+
+    use super::*;
+    use crate::engine::testing::{protocol, settings, start};
+    use crate::engine::{Plan, Settings};
+    use crate::farm::link::{Link, LinkSettings};
+    use crate::farm::{Farm, FarmSettings, Masters, Servers, Share};
+    use crate::ledger::{Input, Ledger, Rows};
+    use crate::protocol::{Replies, Style, of_lists};
+    use crate::target::stream::{Lists, Stream};
+    use crate::target::{Exclusions, Order, Tally, TargetSetBuilder};
+
+    /// What a scan of a list did, in virtual time.
+    struct Scan {
+        /// Servers that were asked, with when each was asked first.
+        asked: HashMap<SocketAddr, Instant>,
+        /// When each request left for the list server.
+        requests: Vec<Instant>,
+        /// When the last target had ended.
+        ended: Instant,
+        end: ListEnd,
+        ledger: Ledger,
+    }
+
+    /// A list server of a farm, and how it is asked.
+    #[derive(Clone, Copy)]
+    struct Case {
+        kind: &'static str,
+        style: Style,
+        servers: u32,
+        link: LinkSettings,
+        list_gap: Duration,
+        /// Requests that it answers; it is silent to the others.
+        answers: usize,
+    }
+
+    const CASE: Case = Case {
+        kind: "valve-master",
+        style: Style::Paged,
+        servers: 2_000,
+        link: LinkSettings {
+            loss: Share::percent(0.0),
+            duplicate: Share::percent(0.0),
+            reorder: Share::percent(0.0),
+            delay: Duration::ZERO,
+        },
+        list_gap: Duration::ZERO,
+        answers: usize::MAX,
+    };
+
+    /// Scans the servers that the list server names.
+    fn scan(Case { kind, style, servers, link, list_gap, answers }: Case) -> Scan {
+        let farm = Farm::new(FarmSettings { servers, ..FarmSettings::default() }, 27_015, 27_016);
+        let masters = Masters::new(of_lists().collect(), style, &farm);
+        let number = of_lists().position(|list| list == protocol(kind)).unwrap();
+        let list = Target { address: SocketAddr::from(([127, 0, 0, 1], 27_911)), plan: 1, origin: 0 };
+        let lists = Lists { plans: HashMap::from([(1, 0)]), known: [list].into(), open: 1, ..Lists::default() };
+        let (_, items) = bounded(1);
+        let (set, tally) = TargetSetBuilder::new(false).build(Order::Shuffled, 1).unwrap();
+        let tally = Arc::new(Mutex::new(tally));
+        let stream =
+            Stream::new(set, items, lists, Exclusions::new(false).zones(), Arc::clone(&tally), Order::Shuffled, 1);
+        let plans = [Plan::of(protocol("a2s")), Plan::of(protocol(kind))].into();
+        let mut now = start();
+        let mut engine = Engine::new(Settings { list_gap, ..settings() }, plans, Box::new(stream), now);
+
+        let mut there = Link::new(link, 3);
+        let mut back = Link::new(link, 4);
+        let mut arrivals = BinaryHeap::new();
+        let (mut asked, mut requests, mut replies, mut rows) =
+            (HashMap::new(), Vec::new(), Replies::default(), Rows::default());
+        let mut buffer = Vec::new();
+        for serial in 0_u64.. {
+            engine.handle_timeout(now);
+            while let Some(transmit) = engine.poll_transmit(now, &mut buffer) {
+                let SocketAddr::V4(to) = transmit.to else { panic!("IPv4") };
+                match farm.index_of(*to.ip()) {
+                    Some(index) => {
+                        asked.entry(transmit.to).or_insert(now);
+                        farm.answer(index, list.address, &buffer, &mut replies);
+                        arrivals.extend(replies.iter().map(|reply| Reverse((now, 0, transmit.to, reply.to_vec()))));
+                    }
+                    None => {
+                        requests.push(now);
+                        let heard = requests.len() <= answers;
+                        for _ in there.fate().into_iter().flatten().filter(|_| heard) {
+                            masters.answer(number as u32, list.address, &buffer, &mut replies);
+                        }
+                        for reply in replies.iter() {
+                            let copies = back.fate().into_iter().flatten();
+                            arrivals.extend(
+                                copies.map(|delay| Reverse((now + delay, serial, transmit.to, reply.to_vec()))),
+                            );
+                        }
+                    }
+                }
+                replies.clear();
+                buffer.clear();
+            }
+            while arrivals.peek().is_some_and(|Reverse((at, ..))| *at <= now) {
+                let Reverse((at, _, from, data)) = arrivals.pop().unwrap();
+                let _ = engine.handle_datagram(now, at, from, &data);
+            }
+            while let Some(batch) = engine.poll_finished(now) {
+                for finished in batch.iter() {
+                    rows.status.add(finished.status);
+                    rows.written += 1;
+                    rows.sent += u64::from(finished.sent);
+                    rows.received += u64::from(finished.received);
+                }
+            }
+            if engine.is_done() {
+                break;
+            }
+            let next = arrivals.peek().map(|Reverse((at, ..))| *at);
+            now = [engine.poll_timeout(now), next].into_iter().flatten().min().expect("it goes on").max(now);
+        }
+        let snapshot = engine.snapshot();
+        let Tally { read, invalid, duplicate, .. } = *tally.lock().unwrap();
+        let [end] = engine.lists() else { panic!("one list: {:?}", engine.lists()) };
+        let ledger = Ledger {
+            input: Input { read, invalid, duplicate, ..Input::default() },
+            targets: snapshot.targets,
+            datagrams: snapshot.datagrams,
+            rows,
+            lists: ListEnd::datagrams(engine.lists()),
+        };
+        assert_eq!(ledger.check(), [], "the ledger adds up");
+        let distinct: HashSet<_> = asked.keys().collect();
+        assert_eq!(distinct.len() as u64, snapshot.targets.scheduled, "nobody is asked twice");
+        Scan { asked, requests, ended: now, end: *end, ledger }
+    }
+
+    #[test]
+    fn every_kind_of_list_is_had_in_every_style_and_its_servers_are_asked() {
+        for kind in of_lists().map(|list| list.spec().name) {
+            for style in [Style::Paged, Style::AtOnce, Style::Loop] {
+                let scan = scan(Case { kind, style, ..CASE });
+                assert_eq!((scan.end.word(), scan.end.servers), ("complete", 2_000), "{kind}, {style:?}");
+                assert_eq!((scan.asked.len(), scan.ledger.rows.written), (2_000, 2_000), "{kind}, {style:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_lost_page_is_asked_for_again_and_what_comes_twice_or_late_ends_nothing() {
+        let link = LinkSettings {
+            loss: Share::percent(10.0),
+            duplicate: Share::percent(10.0),
+            reorder: Share::percent(20.0),
+            delay: Duration::from_millis(30),
+        };
+        for kind in of_lists().map(|list| list.spec().name) {
+            let scan = scan(Case { kind, servers: 20_000, link, ..CASE });
+            assert_eq!((scan.end.word(), scan.end.servers), ("complete", 20_000), "{kind}");
+        }
+    }
+
+    #[test]
+    fn servers_are_asked_while_pages_come_in_at_the_pace_of_the_list() {
+        let list_gap = Duration::from_secs(2);
+        let scan = scan(Case { servers: 1_000, list_gap, ..CASE });
+        assert_eq!(scan.requests.len(), 5, "1,000 servers are four pages of 231 and a rest");
+        assert!(scan.requests.windows(2).all(|pair| pair[1] - pair[0] >= list_gap));
+        let before_the_last = scan.asked.values().filter(|at| **at < scan.requests[4]).count();
+        assert!(before_the_last >= 4 * 231, "only {before_the_last} were asked before the last page was");
+    }
+
+    #[test]
+    fn a_list_server_that_never_answers_is_given_up_soon_and_one_that_stops_later() {
+        let silent = scan(Case { answers: 0, ..CASE });
+        assert_eq!((silent.end.word(), silent.requests.len()), ("timeout", 3));
+        assert!(silent.ended - silent.requests[0] < Duration::from_secs(8));
+
+        let broken = scan(Case { answers: 5, ..CASE });
+        assert_eq!((broken.end.word(), broken.end.servers), ("list_incomplete", 5 * 231));
+        assert_eq!(broken.asked.len(), 5 * 231, "what was had is asked");
+        assert!(broken.ended - broken.requests[5] > Duration::from_secs(110), "it outlasts a minute of silence");
+    }
+}

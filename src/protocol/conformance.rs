@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 
 use super::{
     AnyProtocol, AnySession, Ask, Dissection, Engine, Found, Join, Manner, Next, Persona, Replies, ShortText, Step,
-    all, by_name,
+    all, by_name, master, of_lists, of_servers,
 };
 use crate::record::{COLUMNS, Flags, Query, QuerySet, QueryStatus, ServerRecord, Value};
 use crate::rng::{AddressHasher, Rng, mix};
@@ -276,7 +276,7 @@ fn silence_ends_every_query_soon() {
 
 #[test]
 fn a_server_that_says_something_new_each_time_is_left_soon() {
-    for protocol in all() {
+    for protocol in of_servers() {
         let talk = converse(protocol, &personas().next().unwrap());
         for template in &talk.replies {
             let mut session = AnySession::default();

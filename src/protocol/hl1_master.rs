@@ -10,7 +10,7 @@
 //!
 //! Source: `proto_oob.h` of the Half-Life SDK (`A2M_GET_SERVERS`, `A2M_GET_SERVERS_BATCH`), and qstat.
 
-use super::master::{self, LISTEN, Patience, Roll, Style};
+use super::master::{self, LISTEN, MOST_CIRCLES, Patience, Roll, Style};
 use super::{Ask, Dissection, Fields, Found, Manner, Next, Persona, Protocol, Replies, Spec, Step, a2s};
 use crate::record::ServerRecord;
 use crate::wire::{DecodeError, Problem, Reader};
@@ -41,8 +41,8 @@ pub struct Session {
     patience: Patience,
     /// More is listened for.
     listening: bool,
-    /// Batches one after the other that named nothing new.
-    repeats: u8,
+    /// Requests one after the other that were answered with what is known.
+    circles: u8,
     answered: bool,
 }
 
@@ -106,7 +106,7 @@ impl Protocol for Dialect {
         session.listening = false;
         if new {
             session.patience.restore();
-            session.repeats = 0;
+            session.circles = 0;
         }
         let Some(next) = next else {
             session.listening = true;
@@ -116,8 +116,7 @@ impl Protocol for Dialect {
             return Ok(Step::Move(Next::Finish));
         }
         if !new {
-            // An earlier batch once more, or a list that goes round in circles.
-            session.repeats = session.repeats.saturating_add(1);
+            // An earlier batch once more, behind which the right one may come; or the list goes round in circles.
             session.listening = true;
             return Ok(Step::Move(Next::Listen(LISTEN)));
         }
@@ -127,7 +126,8 @@ impl Protocol for Dialect {
 
     fn silence(&self, session: &mut Session, _ask: &Ask<'_>) -> Next {
         if std::mem::take(&mut session.listening) {
-            let again = session.form == Form::Batches && session.repeats == 1;
+            session.circles += 1;
+            let again = session.form == Form::Batches && session.circles < MOST_CIRCLES;
             return if again { Next::Send } else { Next::Finish };
         }
         if !session.answered && session.form == Form::Batches {

@@ -119,6 +119,8 @@ pub fn unknown_parameter(key: &str, known: &str) -> String {
 
 /// How long the rest of a list that comes in several datagrams is waited for.
 pub(super) const LISTEN: Duration = Duration::from_secs(1);
+/// Times that a page is asked for of a list that names nothing new.
+pub(super) const MOST_CIRCLES: u8 = 2;
 /// Between two rounds of tries that stay unanswered.
 const PAUSES: [Duration; 4] =
     [Duration::from_secs(5), Duration::from_secs(15), Duration::from_secs(30), Duration::from_secs(60)];

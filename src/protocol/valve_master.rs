@@ -15,7 +15,7 @@
 
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 
-use super::master::{self, LISTEN, Patience, Roll, Style};
+use super::master::{self, LISTEN, MOST_CIRCLES, Patience, Roll, Style};
 use super::{Ask, Dissection, Fields, Found, Manner, Next, Persona, Protocol, Replies, Spec, Step, a2s, valve_filter};
 use crate::record::ServerRecord;
 use crate::wire::{DecodeError, Problem, Reader, put_cstr};
@@ -44,8 +44,8 @@ pub struct Session {
     seed: Option<SocketAddr>,
     patience: Patience,
     awaiting: Awaiting,
-    /// Datagrams one after the other that named nothing new.
-    repeats: u8,
+    /// Requests one after the other that were answered with what is known.
+    circles: u8,
     answered: bool,
 }
 
@@ -116,9 +116,10 @@ impl Protocol for Dialect {
     fn silence(&self, session: &mut Session, _ask: &Ask<'_>) -> Next {
         match std::mem::take(&mut session.awaiting) {
             Awaiting::Rest => Next::Finish,
-            // Asked for the same page twice, it goes round in circles.
-            Awaiting::Other if session.repeats > 1 => Next::Finish,
-            Awaiting::Other => Next::Send,
+            Awaiting::Other => {
+                session.circles += 1;
+                if session.circles >= MOST_CIRCLES { Next::Finish } else { Next::Send }
+            }
             Awaiting::Page => session.patience.lose(session.answered),
         }
     }
@@ -188,7 +189,7 @@ impl Session {
         self.awaiting = Awaiting::Page;
         if new {
             self.patience.restore();
-            self.repeats = 0;
+            self.circles = 0;
         }
         match (ended, self.seed) {
             (true, Some(_)) => Next::Finish,
@@ -200,8 +201,8 @@ impl Session {
                 self.seed = last;
                 Next::Send
             }
+            // An earlier page once more, behind which the right one may come; or the list goes round in circles.
             (false, _) => {
-                self.repeats = self.repeats.saturating_add(1);
                 self.awaiting = Awaiting::Other;
                 Next::Listen(LISTEN)
             }
