@@ -102,8 +102,10 @@ impl Question {
                 _ => return Err(master::unknown_parameter(key, "filter, app and limit")),
             }
         }
-        let apps: String = apps.into_iter().map(|app| format!("\\appid\\{app}")).collect();
-        question.filter += &apps;
+        for app in apps {
+            question.filter += "\\appid\\";
+            question.filter += &app.to_string();
+        }
         Ok(question)
     }
 }

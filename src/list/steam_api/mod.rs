@@ -107,4 +107,4 @@ impl<S: FnMut(&str)> Surroundings for Around<S> {
 /// Rows that Steam puts into an answer at most.
 pub const MOST_ROWS: usize = 10_000;
 /// An answer of 10,000 rows has a few megabytes, and Steam takes its time to find them.
-const TIMEOUT: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_mins(1);
