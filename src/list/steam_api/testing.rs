@@ -202,7 +202,7 @@ fn all(server: &Value, mut pairs: &[(&str, &str)]) -> bool {
 
 /// As Valve's wiki has it, with `\empty\` for servers that are not empty and `\full\` for those that are not full.
 fn holds(server: &Value, (key, value): &(&str, &str)) -> bool {
-    let is = |name: &str| server[name] == **value || server[name].to_string() == **value;
+    let is = |name: &str| server[name] == **value || value.parse::<i64>().is_ok_and(|number| server[name] == number);
     match *key {
         "appid" | "gamedir" | "map" | "region" => is(key),
         "secure" | "dedicated" => server[*key] == json!(true),

@@ -41,6 +41,7 @@ fn address(server: &Value) -> SocketAddr {
 }
 
 #[test]
+#[expect(clippy::disallowed_macros, reason = "the number is worth knowing, and tests may print")]
 fn many_more_servers_than_an_answer_holds_are_all_found_and_none_twice() {
     let directory = Directory::of(87_000, 10_000);
     let (found, too_big, requests) = listed(&directory, "");
