@@ -223,3 +223,44 @@ const BATCH_REPLY: &[u8] = b"f\n";
 const ENDS: [[u8; 4]; 2] = [[0; 4], [0xFF; 4]];
 /// Servers in a datagram.
 const PAGE: usize = 230;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn batches_follow_the_ids_of_the_master_to_the_last_one() {
+        let (mut session, mut found, ask) = (Session::default(), Found::default(), Ask::offline());
+        let list = &DIALECTS[0];
+        let request = |session: &Session| {
+            let mut out = Vec::new();
+            list.request(session, &ask, &mut out);
+            out
+        };
+        assert_eq!(request(&session), b"e\0\0\0\0");
+        let first = b"\xFF\xFF\xFF\xFFf\n\x2A\0\x01\0\xC6\x33\x64\x01\x69\x87";
+        assert_eq!(list.receive(&mut session, &ask, first, &mut found), Ok(Step::Move(Next::Send)));
+        assert_eq!(request(&session), b"e\x2A\0\x01\0");
+        assert_eq!(list.receive(&mut session, &ask, first, &mut found), Ok(Step::Move(Next::Listen(LISTEN))), "again");
+        for end in [[0; 4], [0xFF; 4]] {
+            let last = [b"\xFF\xFF\xFF\xFFf\n".as_slice(), &end, b"\xC6\x33\x64\x02\x69\x87\x01"].concat();
+            let mut session = session;
+            assert_eq!(list.receive(&mut session, &ask, &last, &mut found), Ok(Step::Move(Next::Finish)));
+        }
+        assert_eq!((found.len(), found.ragged()), (2, 2));
+    }
+
+    #[test]
+    fn a_master_without_batches_is_asked_for_the_list() {
+        let (mut session, mut found, ask) = (Session::default(), Found::default(), Ask::offline());
+        let list = &DIALECTS[0];
+        assert_eq!(list.silence(&mut session, &ask), Next::Send);
+        let mut request = Vec::new();
+        list.request(&session, &ask, &mut request);
+        assert_eq!(request, b"c");
+        let reply = b"\xFF\xFF\xFF\xFFd\n\xC6\x33\x64\x01\x69\x87";
+        assert_eq!(list.receive(&mut session, &ask, reply, &mut found), Ok(Step::Move(Next::Listen(LISTEN))));
+        assert_eq!(list.silence(&mut session, &ask), Next::Finish);
+        assert_eq!(found.pop().map(|address| address.to_string()).as_deref(), Some("198.51.100.1:27015"));
+    }
+}

@@ -295,3 +295,83 @@ const END: &[u8] = b"EOT\0\0\0";
 const PART: usize = 196;
 /// Answers that are united at most.
 const MOST_ROUNDS: u8 = 12;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ask(parameters: &str) -> Ask<'_> {
+        Ask { parameters, ..Ask::offline() }
+    }
+
+    fn request(session: &Session, parameters: &str) -> Vec<u8> {
+        let mut out = Vec::new();
+        DIALECTS[0].request(session, &ask(parameters), &mut out);
+        out.split_off(4)
+    }
+
+    /// A datagram of `entries`, which may hold the end.
+    fn reply(entries: &[u8]) -> Vec<u8> {
+        [a2s::HEADER, REPLY, entries].concat()
+    }
+
+    const ONE: &[u8] = b"\\\x5C\x5C\x2F\x5C\x6D\x38";
+    const TWO: &[u8] = b"\\EOT\x01\x6D\x38";
+    const EOT: &[u8] = b"\\EOT\0\0\0";
+
+    /// What is asked next after an answer of `datagrams`.
+    fn round(session: &mut Session, found: &mut Found, datagrams: &[&[u8]]) -> Next {
+        for data in datagrams {
+            let step = DIALECTS[0].receive(session, &ask(""), &reply(data), found);
+            assert_eq!(step, Ok(Step::Move(Next::Listen(LISTEN))));
+        }
+        DIALECTS[0].silence(session, &ask(""))
+    }
+
+    #[test]
+    fn requests_say_what_the_url_says() {
+        let mut session = Session::default();
+        assert_eq!(request(&session, ""), b"getservers 68 empty full");
+        assert_eq!(request(&session, "protocol=71&empty=0&full"), b"getservers 71 full");
+        assert_eq!(request(&session, "game=Nexuiz&protocol=3"), b"getserversExt Nexuiz 3 empty full");
+        assert_eq!(DIALECTS[0].silence(&mut session, &ask("game=Nexuiz&protocol=3")), Next::Send, "an old master");
+        assert_eq!(request(&session, "game=Nexuiz&protocol=3"), b"getservers Nexuiz 3 empty full");
+        for bad in ["protocol=q3", "game=", "game=a%20b", "empty=no", "region=all"] {
+            assert!(DIALECTS[0].check_parameters(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_list_is_whole_when_a_second_answer_holds_all_of_it() {
+        let (mut session, mut found) = (Session::default(), Found::default());
+        // The end has overtaken the rest.
+        assert_eq!(round(&mut session, &mut found, &[&[TWO, EOT].concat(), ONE]), Next::Send);
+        assert_eq!(round(&mut session, &mut found, &[ONE, &[TWO, EOT].concat()]), Next::Finish);
+        let all: Vec<_> = std::iter::from_fn(|| found.pop()).map(|address| address.to_string()).collect();
+        assert_eq!(all, ["69.79.84.1:27960", "92.92.47.92:27960"], "bytes of separators and of EOT inside addresses");
+    }
+
+    #[test]
+    fn what_was_lost_of_one_answer_is_taken_from_another() {
+        let (mut session, mut found) = (Session::default(), Found::default());
+        assert_eq!(round(&mut session, &mut found, &[ONE]), Next::Send);
+        assert_eq!(round(&mut session, &mut found, &[&[TWO, EOT].concat()]), Next::Send);
+        assert_eq!(round(&mut session, &mut found, &[ONE]), Next::Send, "one quiet answer may have lost the same");
+        assert_eq!(round(&mut session, &mut found, &[ONE]), Next::Finish);
+        assert_eq!(found.len(), 2);
+    }
+
+    #[test]
+    fn ends_may_be_missing_or_short_and_tails_ragged() {
+        let (mut session, mut found) = (Session::default(), Found::default());
+        for next in [Next::Send, Next::Send, Next::Finish] {
+            assert_eq!(round(&mut session, &mut found, &[ONE]), next);
+        }
+        let (mut session, mut found) = (Session::default(), Found::default());
+        assert_eq!(round(&mut session, &mut found, &[&[ONE, b"\\EOT"].concat()]), Next::Send);
+        assert_eq!(round(&mut session, &mut found, &[&[ONE, b"\\EOT"].concat()]), Next::Finish);
+        assert_eq!(found.ragged(), 0);
+        let _ = round(&mut session, &mut found, &[&[ONE, b"\\\x01\x02"].concat()]);
+        assert_eq!((found.len(), found.ragged()), (1, 1));
+    }
+}

@@ -141,6 +141,10 @@ impl Protocol for Dialect {
         if !fields.skip("header", &header) {
             return Err(DecodeError::new(Problem::Type, 0));
         }
+        // No public list names a server on loopback: this is a key.
+        if matches!(fields.reader().rest(), [0x7F, _, _, _, _, 0x08, ..]) {
+            fields.array::<6>("key")?;
+        }
         master::dissect_entries(&mut fields)
     }
 
@@ -312,3 +316,100 @@ const REGIONS: &[(&str, u8)] = &[
 const PAGE: usize = 231;
 /// Servers in a datagram of Xash3D's.
 const AT_ONCE: usize = 83;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::DecodeError;
+
+    /// Asks for a list as `parameters` say, at a master with an address of documentation, and hears `datagrams`.
+    fn hear(master: &str, parameters: &str, datagrams: &[&[u8]]) -> (Session, Vec<Result<Step, DecodeError>>, Found) {
+        let ask = Ask { address: master.parse().unwrap(), parameters, ..Ask::offline() };
+        let (mut session, mut found) = (Session::default(), Found::default());
+        let steps = datagrams.iter().map(|data| DIALECTS[0].receive(&mut session, &ask, data, &mut found)).collect();
+        (session, steps, found)
+    }
+
+    fn addresses(mut found: Found) -> Vec<String> {
+        std::iter::from_fn(move || found.pop()).map(|address| address.to_string()).collect()
+    }
+
+    fn request(session: &Session, parameters: &str) -> Vec<u8> {
+        let mut out = Vec::new();
+        DIALECTS[0].request(session, &Ask { parameters, ..Ask::offline() }, &mut out);
+        out
+    }
+
+    const MASTER: &str = "192.0.2.1:27010";
+    const PAGE_ONE: &[u8] = b"\xFF\xFF\xFF\xFFf\n\xC6\x33\x64\x01\x69\x87\xC6\x33\x64\x02\x69\x88";
+    const PAGE_TWO: &[u8] = b"\xFF\xFF\xFF\xFFf\n\xC6\x33\x64\x03\x69\x87\0\0\0\0\0\0";
+    const SEND: Result<Step, DecodeError> = Ok(Step::Move(Next::Send));
+    const LISTENS: Result<Step, DecodeError> = Ok(Step::Move(Next::Listen(LISTEN)));
+
+    #[test]
+    fn a_request_names_region_last_server_and_filter() {
+        let new = Session::default();
+        assert_eq!(request(&new, ""), b"1\xFF0.0.0.0:0\0\0");
+        let (session, ..) = hear(MASTER, "", &[PAGE_ONE]);
+        let parameters = "region=europe&filter=/gamedir/tf&app=440";
+        assert_eq!(request(&session, parameters), b"1\x03198.51.100.2:27016\0\\gamedir\\tf\\appid\\440\0");
+    }
+
+    #[test]
+    fn parameters_that_make_no_sense_are_refused_with_what_to_write() {
+        for (parameters, reason) in [
+            ("region=mars", "there is no region \"mars\": known are all, us-east"),
+            ("region=8", "there is no region \"8\""),
+            ("filter=/map/x/typo/1", "there is no key \"typo\""),
+            ("filter=/empty/2", "at character 8 of the filter"),
+            ("app=tf", "app: \"tf\" is not a number"),
+            ("regoin=all", "\"regoin\" is no parameter of this list: it has region, filter and app"),
+        ] {
+            let error = DIALECTS[0].check_parameters(parameters).expect_err(parameters);
+            assert!(error.contains(reason), "{parameters}: {error}");
+        }
+        assert_eq!(DIALECTS[0].check_parameters("region=7&filter=/nor/1/map/de_dust2&app=730"), Ok(()));
+    }
+
+    #[test]
+    fn zeros_end_a_list_with_pages_and_a_datagram_of_one_without() {
+        let (_, steps, found) = hear(MASTER, "", &[PAGE_ONE, PAGE_TWO]);
+        assert_eq!(steps, [SEND, Ok(Step::Move(Next::Finish))]);
+        assert_eq!(addresses(found), ["198.51.100.1:27015", "198.51.100.2:27016", "198.51.100.3:27015"]);
+
+        let other = [PAGE_ONE, b"\0\0\0\0\0\0"].concat();
+        let (mut session, steps, found) = hear(MASTER, "", &[PAGE_TWO, &other]);
+        assert_eq!((steps, found.len()), (vec![LISTENS, LISTENS], 3));
+        assert_eq!(DIALECTS[0].silence(&mut session, &Ask::offline()), Next::Finish);
+    }
+
+    #[test]
+    fn a_page_that_comes_again_is_waited_behind_and_a_circle_ends_the_list() {
+        let (mut session, steps, mut found) = hear(MASTER, "", &[PAGE_ONE, PAGE_ONE]);
+        assert_eq!(steps, [SEND, LISTENS]);
+        assert_eq!(DIALECTS[0].silence(&mut session, &Ask::offline()), Next::Send, "the next page is asked for again");
+        let again = DIALECTS[0].receive(&mut session, &Ask::offline(), PAGE_ONE, &mut found);
+        assert_eq!(again, LISTENS);
+        assert_eq!(DIALECTS[0].silence(&mut session, &Ask::offline()), Next::Finish);
+    }
+
+    #[test]
+    fn the_key_and_the_master_itself_are_no_servers() {
+        let reply =
+            b"\xFF\xFF\xFF\xFFf\n\x7F\xEF\xBE\xAD\xDE\x08\xC0\0\x02\x01\x69\x82\xC6\x33\x64\x01\x69\x87\0\0\0\0\0\0";
+        let (.., found) = hear(MASTER, "filter=/key/deadbeef", &[reply]);
+        assert_eq!(addresses(found), ["198.51.100.1:27015"]);
+        let (.., found) = hear(MASTER, "", &[reply]);
+        assert_eq!(addresses(found)[0], "127.239.190.173:56840", "nobody asked for a key");
+    }
+
+    #[test]
+    fn masters_on_ipv6_list_ipv6_and_ragged_ends_are_noted() {
+        let reply = b"\xFF\xFF\xFF\xFFf\n\x20\x01\x0D\xB8\0\0\0\0\0\0\0\0\0\0\0\x01\x69\x87\0\0\0";
+        let (_, steps, found) = hear("[2001:db8::9]:27010", "", &[reply]);
+        assert_eq!((steps, found.ragged()), (vec![SEND], 1));
+        assert_eq!(addresses(found), ["[2001:db8::1]:27015"]);
+        let (.., found) = hear(MASTER, "", &[&PAGE_ONE[..15]]);
+        assert_eq!((found.len(), found.ragged()), (1, 1));
+    }
+}

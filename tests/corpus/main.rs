@@ -25,6 +25,7 @@ mod facts;
 mod fields;
 mod files;
 mod games;
+mod masters;
 mod messages;
 mod peers;
 mod program;
