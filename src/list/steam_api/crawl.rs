@@ -104,7 +104,10 @@ enum Settled {
 /// Asks until there is an answer.
 fn settle(question: &Question, patience: &Patience, around: &mut impl Surroundings) -> Settled {
     let mut wait = patience.first_wait;
-    for attempt in 1.. {
+    let mut attempt = 0;
+    // Bounded by `TRIES`.
+    loop {
+        attempt += 1;
         let (why, wanted) = match around.ask(question) {
             // Where nothing may be the truth, three times nothing over longer than Steam throttles is believed.
             Answer::Rows(rows) if rows.servers.is_empty() && rows.odd == 0 => {
@@ -129,7 +132,6 @@ fn settle(question: &Question, patience: &Patience, around: &mut impl Surroundin
         around.wait(time);
         wait = (wait * 2).min(patience.longest_wait);
     }
-    unreachable!("the last try returns")
 }
 
 fn describe(question: &Question) -> String {
