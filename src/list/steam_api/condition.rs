@@ -101,21 +101,31 @@ impl Dimension {
             Self::Room => only(server.players? < server.max_players?),
             Self::Name => {
                 let name = server.name.as_deref()?;
-                let next = name.strip_prefix(prefix)?.chars().next()?;
-                Some(Cow::Borrowed(&name[..prefix.len() + next.len_utf8()]))
+                let mut ends = name.char_indices().map(|(start, letter)| start + letter.len_utf8());
+                let letters = prefix.chars().count();
+                let known = if letters == 0 { 0 } else { ends.nth(letters - 1)? };
+                let end = ends.next()?;
+                // Names that are in the part may be spelt otherwise.
+                (fold(&name[..known]) == fold(prefix)).then(|| Cow::Borrowed(&name[..end]))
             }
             Self::Host => Some(server.addr.ip().to_string().into()),
             Self::Open => None,
         }
-        .filter(|value| can_be_written(value))
+        // What stands behind the letters of a name is a star.
+        .filter(|value| can_be_written(value) && (self == Self::Name || value.trim_end() == *value))
     }
 }
 
 /// The language has no escapes: a backslash ends a value, and stars and question marks are wild.
 fn can_be_written(value: &str) -> bool {
     !value.is_empty()
-        && value.trim() == value
+        && value.trim_start() == value
         && !value.contains(|c: char| matches!(c, '\\' | '*' | '?') || c.is_control())
+}
+
+/// What texts have in common that Steam may take for the same: it does not say whether it looks at upper and lower case.
+pub(super) fn fold(text: &str) -> String {
+    text.to_lowercase()
 }
 
 /// One condition.

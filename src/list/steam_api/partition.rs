@@ -15,12 +15,13 @@
 //! Must stay true: a part's pieces cover it however Steam reads a condition, and each has one condition more than the part
 //! (or a longer beginning of names); filters have a greatest length, so that this ends.
 
+use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 use std::fmt::{Display, Write};
 use std::net::SocketAddr;
 
-use super::condition::{Condition, Dimension};
+use super::condition::{Condition, Dimension, fold};
 use super::server::Server;
 
 /// A question that is taken apart as far as its answers ask for it.
@@ -155,8 +156,8 @@ impl Part {
         for value in sample.iter().filter_map(|server| dimension.value_of(server, prefix)) {
             *counts.entry(value).or_insert(0) += 1;
         }
-        let mut values: Vec<(Box<str>, usize)> = counts.into_iter().map(|(value, n)| (value.into(), n)).collect();
-        values.retain(|(value, _)| !known(value));
+        counts.retain(|value, _| !known(value));
+        let mut values = most_frequent_spellings(counts);
         if let (Some(only), []) = (dimension.only_value(), &*values) {
             values.push((only.into(), 0));
         }
@@ -233,6 +234,24 @@ impl Part {
     fn cost(&self) -> usize {
         self.all.iter().chain(&self.none).map(Condition::cost).sum()
     }
+}
+
+/// Of values that differ in upper and lower case only, the most frequent one with the count of them all. If Steam tells
+/// them apart the others are in the rest, and have their turn later; if not they are with the first, and the rest must not
+/// be taken to have them.
+fn most_frequent_spellings(counts: HashMap<Cow<'_, str>, usize>) -> Vec<(Box<str>, usize)> {
+    let mut spellings: Vec<_> = counts.into_iter().collect();
+    spellings.sort_unstable_by(|(a, n), (b, m)| (Reverse(n), a).cmp(&(Reverse(m), b)));
+    let mut places = HashMap::new();
+    let mut values: Vec<(Box<str>, usize)> = Vec::new();
+    for (spelling, count) in spellings {
+        let place = *places.entry(fold(&spelling)).or_insert(values.len());
+        match values.get_mut(place) {
+            Some((_, total)) => *total += count,
+            None => values.push((spelling.into(), count)),
+        }
+    }
+    values
 }
 
 /// Values of one cut that become pieces of their own.

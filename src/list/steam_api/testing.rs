@@ -15,19 +15,21 @@ use tiny_http::{Header, Response, Server};
 pub(crate) struct Directory {
     pub servers: Vec<Value>,
     pub cap: usize,
+    /// Whether upper and lower case are the same in conditions.
+    pub folds: bool,
 }
 
 impl Directory {
     /// Servers of very unequal games, maps and names, as on Steam; the same for the same number.
     pub(crate) fn of(count: u32, cap: usize) -> Self {
-        Self { servers: (0..count).map(server).collect(), cap }
+        Self { servers: (0..count).map(server).collect(), cap, folds: false }
     }
 
     /// Which servers an answer to `filter` with `limit` has.
     pub(crate) fn picked(&self, filter: &str, limit: usize) -> Vec<usize> {
         let pairs = pairs(filter);
-        let fitting = (0..self.servers.len()).filter(|&n| all(&self.servers[n], &pairs));
-        fitting.take(limit.min(self.cap)).collect()
+        let fits = |server| if self.folds { matches(server, filter, true) } else { all(server, &pairs) };
+        (0..self.servers.len()).filter(|&n| fits(&self.servers[n])).take(limit.min(self.cap)).collect()
     }
 
     /// What the API answers: nothing at all if nothing matches.
@@ -171,8 +173,19 @@ fn server(n: u32) -> Value {
 }
 
 /// Whether `filter` lets `server` pass. `\nor\N` and `\nand\N` count the pairs behind them.
-pub(crate) fn matches(server: &Value, filter: &str) -> bool {
-    all(server, &pairs(filter))
+///
+/// If it `folds`, upper and lower case are the same.
+pub(crate) fn matches(server: &Value, filter: &str, folds: bool) -> bool {
+    if !folds {
+        return all(server, &pairs(filter));
+    }
+    let mut server = server.clone();
+    for value in server.as_object_mut().expect("servers are objects").values_mut() {
+        if let Some(text) = value.as_str() {
+            *value = json!(text.to_lowercase());
+        }
+    }
+    all(&server, &pairs(&filter.to_lowercase()))
 }
 
 fn pairs(filter: &str) -> Vec<(&str, &str)> {
