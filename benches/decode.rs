@@ -23,6 +23,7 @@ fn main() {
     lists(&mut criterion);
     split(&mut criterion);
     status(&mut criterion);
+    full_stat(&mut criterion);
     criterion.final_summary();
 }
 
@@ -129,6 +130,36 @@ fn status(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("quake3 status");
     group.throughput(Throughput::Bytes(answer.len() as u64));
     group.bench_function("decode", |bencher| {
+        bencher.iter(|| {
+            record.clear();
+            protocol.decode(&[black_box(&answer)], &ask, &mut record);
+            black_box(&record);
+        });
+    });
+    group.finish();
+}
+
+/// Everything that a Minecraft server with 60 players says, in one datagram.
+fn full_stat(criterion: &mut Criterion) {
+    let protocol = protocol::by_name("minecraft").expect("it is in the registry");
+    let ask = Ask { queries: protocol.asked(QuerySet::ALL), ..Ask::offline() };
+    let mut answer = b"\0\x01\x02\x03\x04splitnum\0\x80\0hostname\0".to_vec();
+    answer.extend_from_slice("§aA §lMinecraft§r §7Server".as_bytes());
+    answer.extend_from_slice(
+        b"\0gametype\0SMP\0game_id\0MINECRAFT\0version\x001.21.4\0plugins\0Paper on 1.21.4: WorldEdit 7.3.10; \
+          LuckPerms 5.4.145; EssentialsX 2.20.1\0map\0world\0numplayers\x0060\0maxplayers\x00100\0hostport\x0025565\0\
+          hostip\x00192.0.2.1\0\0\x01player_\0\0",
+    );
+    (0..60).for_each(|number| answer.extend_from_slice(format!("Player_number_{number}\0").as_bytes()));
+    answer.push(0);
+    let mut record = ServerRecord::new();
+    protocol.decode(&[&answer], &ask, &mut record);
+    assert_eq!((record.name.as_str(), record.flags), (Some("A Minecraft Server"), Flags::NONE));
+    assert_eq!((record.player_list.len(), record.rules.len()), (60, 10));
+
+    let mut group = criterion.benchmark_group("minecraft");
+    group.throughput(Throughput::Bytes(answer.len() as u64));
+    group.bench_function("full stat, 60 players", |bencher| {
         bencher.iter(|| {
             record.clear();
             protocol.decode(&[black_box(&answer)], &ask, &mut record);

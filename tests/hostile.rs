@@ -10,7 +10,7 @@ use std::net::SocketAddr;
 use fragscan::protocol::{
     self, AnyProtocol, AnySession, Ask, Dissection, Engine, Found, Join, Manner, Next, Persona, Replies, Step,
 };
-use fragscan::record::ServerRecord;
+use fragscan::record::{QuerySet, ServerRecord};
 use fragscan::rng::{Rng, mix};
 use peak_alloc::PeakAlloc;
 
@@ -142,7 +142,8 @@ fn replies() -> Vec<(AnyProtocol, Vec<u8>)> {
 
 /// Everything that a server sends to somebody who asks it everything.
 fn talk(protocol: AnyProtocol, persona: &Persona) -> Vec<Vec<u8>> {
-    let ask = Ask { address: SocketAddr::from(([192, 0, 2, 1], 27_015)), ..Ask::offline() };
+    let queries = protocol.asked(QuerySet::ALL);
+    let ask = Ask { queries, address: SocketAddr::from(([192, 0, 2, 1], 27_015)), ..Ask::offline() };
     let mut session = AnySession::default();
     let mut said = Vec::new();
     let mut next = Next::Send;

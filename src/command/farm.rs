@@ -57,8 +57,8 @@ fn simulate(config: FarmConfig, signals: Signals) -> Result<(), Error> {
 /// Starts the list servers of `farm` and says where they are.
 fn start_masters(config: MasterConfig, farm: &Farm) -> Result<serve::Serving<Masters>, Error> {
     let MasterConfig { kinds, port, style, link } = config;
-    let masters = Masters::new(kinds, style, farm);
-    let serving = serve::start_masters(masters, link, farm.settings().seed, port)?;
+    let masters = Masters::new(&kinds, style, farm);
+    let serving = serve::start_masters(&masters, link, farm.settings().seed, port)?;
     for (number, list) in (0..).zip(protocol::of_lists()) {
         if serving.servers().numbers().any(|other| other == number) {
             say(&format_args!("a list of them at {}://127.0.0.1:{}", list.spec().name, u32::from(port) + number));

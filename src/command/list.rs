@@ -51,7 +51,9 @@ pub(super) fn run(args: ListArgs) -> Result<ExitCode, Error> {
     let reports = ListReport::all(&outcome.lists, &fetched, &origins);
     if !quiet {
         let tally = *tally.lock().unwrap_or_else(PoisonError::into_inner);
-        reports.iter().for_each(|report| say(report));
+        for report in &reports {
+            say(report);
+        }
         say(&format_args!(
             "{} servers = {} named - {} named again - {} invalid - {} excluded",
             printer.printed,

@@ -114,7 +114,12 @@ impl About {
         if ledger.targets.scheduled == 0 && complete {
             report.sinks.iter_mut().for_each(Sink::discard);
             report.raw.iter_mut().for_each(Raw::discard);
-            lists.iter().for_each(|list| say(list));
+            for list in &lists {
+                say(list);
+            }
+            if self.strict && lists.iter().any(|list| !list.complete) {
+                return Ok(ExitCode::from(STOPPED));
+            }
             return Err(Error::usage(config::why_nothing(&tally)));
         }
         if complete {

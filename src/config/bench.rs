@@ -102,6 +102,9 @@ pub fn bench(args: BenchArgs, random: u64) -> Result<BenchConfig, Error> {
         }
         None => Vec::new(),
     };
+    if args.protocol == "auto" {
+        return Err(Error::usage("--protocol: a benchmark asks one protocol; name it"));
+    }
     let warmup = value::time("--warmup", &args.warmup)?;
     let queries = args.queries.clone();
     // The rate is that of each round; the addresses themselves are asked as often as it takes.

@@ -52,6 +52,9 @@ pub fn farm(args: FarmArgs) -> Result<FarmConfig, Error> {
     for (key, text) in args.shares() {
         set(&mut settings, key, &format!("--{key}"), text)?;
     }
+    if let Some(text) = &args.protocols {
+        set(&mut settings, "protocols", "--protocols", text)?;
+    }
     settings.link.delay = value::time("--delay", &args.delay)?;
     if let (Some(_), Some((share, _))) = (&args.replay, args.shares().find(|(name, _)| !LINK.contains(name))) {
         return Err(Error::usage(format!("--{share}: recorded servers are what they were recorded as")));
@@ -182,6 +185,13 @@ fn set(settings: &mut FarmSettings, key: &str, flag: &str, text: &str) -> Result
     match (key, settings.share_mut(key)) {
         (_, Some(share)) => *share = value::parse(flag, text)?,
         ("seed", _) => settings.seed = value::parse(flag, text)?,
+        ("protocols", _) => {
+            settings.one_protocol = match text {
+                "any" => false,
+                "one" => true,
+                _ => return Err(Error::usage(format!("{flag}: {text:?}: servers speak any protocol, or one each"))),
+            }
+        }
         ("delay", _) => settings.link.delay = value::time(flag, text)?,
         _ => {
             return Err(Error::usage(format!(

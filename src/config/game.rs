@@ -18,7 +18,7 @@ pub(super) fn game(key: &str) -> Result<&'static Game, Error> {
 /// How a server of `game`, whose targets name the port for players, is asked: in `protocol`, on one port after the other.
 pub(super) fn plan(game: &Game, protocol: AnyProtocol) -> Plan {
     let legs = game.ports().into_iter().map(|port| Leg { protocol, port }).collect();
-    Plan { legs, parameters: "".into() }
+    Plan::new(legs)
 }
 
 /// What `fragscan games` does.

@@ -9,8 +9,9 @@ use flate2::bufread::MultiGzDecoder;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
+use super::auto;
 use super::farm::farm_target;
-use super::game::plan;
+use super::game::plan as game_plan;
 use super::scan::why_nothing;
 use super::steam::SteamList;
 use crate::engine::Plan;
@@ -56,8 +57,8 @@ pub(super) struct Inputs {
 /// How targets are read that leave something out.
 #[derive(Debug, Clone)]
 pub(super) struct Reading {
-    /// Protocol of targets that name none.
-    pub protocol: AnyProtocol,
+    /// Protocol of targets that name none; without one, several are tried.
+    pub protocol: Option<AnyProtocol>,
     /// Game of these targets: the ports that they name are those for players.
     pub game: Option<&'static Game>,
     /// Ports of targets that name none.
@@ -70,17 +71,42 @@ impl Reading {
         // Whoever names a protocol names the port at which it is spoken, as rows of earlier outputs do.
         let (protocol, game) = match spec.scheme {
             None => (self.protocol, self.game),
-            Some(name) => (server_protocol(name)?, None),
+            Some(AUTO) => (None, None),
+            Some(name) => (Some(server_protocol(name)?), None),
         };
+        let written = spec.ports.as_ref().or(self.ports.as_ref());
         let whom = match spec.hosts {
             Hosts::Range(range) => Whom::Range(range),
-            Hosts::Name(name) => Whom::Name(name),
+            Hosts::Name(name) => Whom::Name {
+                name,
+                service: protocol.and_then(|protocol| protocol.service()).filter(|_| written.is_none()),
+            },
             Hosts::Farm { .. } => return Err("simulated servers are for the command line".into()),
         };
-        let named = spec.ports.as_ref().or(self.ports.as_ref());
-        let usual = || Ports::one(game.map_or(protocol.spec().default_port, |game| game.query_port));
-        let plan = if game.is_some() && named.is_some() { plan_of_game() } else { plan_of(protocol) };
-        Ok((whom, named.cloned().unwrap_or_else(usual), plan))
+        let usual = match (game, protocol) {
+            (Some(game), _) => game.query_port,
+            (None, Some(protocol)) => protocol.spec().default_port,
+            // It stands for the target; each protocol has its own.
+            (None, None) => protocol::in_auto().map(|protocol| protocol.spec().default_port).next().unwrap_or_default(),
+        };
+        let plan = match (protocol, game, written) {
+            (None, _, Some(_)) => Special::Auto.plan(),
+            (None, _, None) => Special::AutoAtUsualPorts.plan(),
+            (_, Some(_), Some(_)) => Special::Game.plan(),
+            (Some(protocol), ..) => plan_of(protocol),
+        };
+        Ok((whom, written.cloned().unwrap_or_else(|| Ports::one(usual)), plan))
+    }
+}
+
+impl Reading {
+    /// The plan of an address with a port, which names no protocol.
+    pub(super) fn plan(&self) -> u16 {
+        match (self.game, self.protocol) {
+            (Some(_), _) => Special::Game.plan(),
+            (None, Some(protocol)) => plan_of(protocol),
+            (None, None) => Special::Auto.plan(),
+        }
     }
 }
 
@@ -90,7 +116,12 @@ pub(super) enum Whom<'a> {
     /// Addresses.
     Range(IpRange),
     /// A name that has to be resolved first.
-    Name(&'a str),
+    Name {
+        /// The name.
+        name: &'a str,
+        /// The service whose SRV record is looked for.
+        service: Option<&'static str>,
+    },
 }
 
 /// Number of the plan that speaks `protocol`: every protocol has one, in the order of the registry.
@@ -98,10 +129,33 @@ pub(super) fn plan_of(protocol: AnyProtocol) -> u16 {
     protocol::all().position(|other| other == protocol).unwrap_or(0) as u16
 }
 
-/// Number of the plan that looks for the query port of the game's servers: it stands behind those of the protocols.
-pub(super) fn plan_of_game() -> u16 {
-    protocol::all().count() as u16
+/// Plans of more than one leg: they stand behind those of the protocols.
+#[derive(Debug, Clone, Copy)]
+enum Special {
+    /// Every protocol at the port that the target names.
+    Auto,
+    /// Every protocol at its usual port.
+    AutoAtUsualPorts,
+    /// Looks for the query port of the game's servers.
+    Game,
 }
+
+impl Special {
+    /// Its number.
+    fn plan(self) -> u16 {
+        protocol::all().count() as u16 + self as u16
+    }
+}
+
+/// All plans. A protocol that is tried among others has so many `rounds`.
+fn plans(reading: &Reading, rounds: u8) -> Vec<Plan> {
+    let special = [auto::at_its_port(rounds), auto::at_usual_ports(rounds)];
+    let game = reading.game.zip(reading.protocol).map(|(game, protocol)| game_plan(game, protocol));
+    protocol::all().map(Plan::of).chain(special).chain(game).collect()
+}
+
+/// The word for whatever protocol a server speaks.
+pub(super) const AUTO: &str = "auto";
 
 /// What a file held when it was read.
 #[derive(Debug, Clone, Serialize)]
@@ -113,12 +167,12 @@ pub struct InputDigest {
 }
 
 impl Inputs {
-    pub(super) fn new(include_private: bool, reading: Reading) -> Self {
+    pub(super) fn new(include_private: bool, reading: Reading, rounds: u8) -> Self {
         let origins = Origins::default();
         let argument_origin = origins.add(Origin::default());
         Self {
             builder: TargetSetBuilder::new(include_private),
-            plans: protocol::all().map(Plan::of).chain(reading.game.map(|game| plan(game, reading.protocol))).collect(),
+            plans: plans(&reading, rounds),
             origins,
             names: Vec::new(),
             lists: Lists::default(),
@@ -184,9 +238,10 @@ impl Inputs {
     pub(super) fn exclude(&mut self, text: &str) -> Result<(), String> {
         let spec = TargetSpec::parse_exclusion(text).map_err(|reason| reason.to_string())?;
         match spec.hosts {
-            // Where ports follow from those that targets name, any of the host may be asked.
+            // Where others may be asked than the port that a target names, any of the host may be.
             Hosts::Range(range) => {
-                self.builder.exclude(range, spec.ports.as_ref().filter(|_| self.reading.game.is_none()));
+                let names_all = self.reading.game.is_none() && self.reading.protocol.is_some();
+                self.builder.exclude(range, spec.ports.as_ref().filter(|_| names_all));
             }
             Hosts::Name(name) => {
                 return Err(format!("{name:?} is a name: write addresses, ranges or blocks to leave out"));
@@ -223,7 +278,7 @@ impl Inputs {
 
     /// Adds the servers of a farm, now that its port is known.
     pub(super) fn add_farm(&mut self, farm: &Farm) {
-        let plan = plan_of(self.reading.protocol);
+        let plan = self.reading.protocol.map_or(Special::Auto.plan(), plan_of);
         // Neighbours on the same port are one range.
         let mut first = 0;
         for index in 1..=farm.len() {
@@ -244,16 +299,18 @@ impl Inputs {
             if self.farm.is_some() {
                 return Err("one farm is enough for a scan".into());
             }
-            self.farm = Some(farm_target(*servers, parameters).map_err(|error| error.to_string())?);
+            let mut farm = farm_target(*servers, parameters).map_err(|error| error.to_string())?;
+            farm.one_protocol |= self.reading.protocol.is_none();
+            self.farm = Some(farm);
             self.farm_origin = self.origin(text, None);
             return Ok(());
         }
         let (whom, ports, plan) = self.reading.read(spec)?;
         let range = match whom {
             Whom::Range(range) => range,
-            Whom::Name(name) => {
+            Whom::Name { name, service } => {
                 let origin = self.origin(text, file.map(|(source, _)| Arc::clone(source)));
-                self.names.push(Name { name: name.into(), ports, plan, origin, typed: file.is_none() });
+                self.names.push(Name { name: name.into(), ports, service, plan, origin, typed: file.is_none() });
                 return Ok(());
             }
         };
@@ -298,7 +355,8 @@ pub(super) fn server_protocol(name: &str) -> Result<AnyProtocol, String> {
         }
         Some(protocol) => Ok(protocol),
         None => {
-            let known: Vec<_> = protocol::of_servers().map(|protocol| protocol.spec().name).collect();
+            let servers = protocol::of_servers().map(|protocol| protocol.spec().name);
+            let known: Vec<_> = [AUTO].into_iter().chain(servers).collect();
             Err(format!("there is no protocol {name:?}: known are {}", known.join(", ")))
         }
     }

@@ -14,6 +14,7 @@ use crate::error::Error;
 use crate::output::Filter;
 use crate::target::listing::Listing;
 use crate::target::resolve::{self, Name};
+use crate::target::srv::NameServers;
 use crate::target::stream::Item;
 use crate::target::{IpRange, Origin, Origins, Ports, Target, TargetSpec};
 
@@ -29,7 +30,7 @@ impl Inputs {
         let Self { names, list_names, reading, filter, origins, .. } = self;
         let (sender, items) = bounded(WAITING);
         let (lookup, lookups) = bounded(WAITING);
-        resolve::start(&lookups, &sender).map_err(failed)?;
+        resolve::start(&lookups, &sender, &NameServers::of_system()).map_err(failed)?;
         let mut found = Found { sender, lookup, origins, names: HashSet::new() };
         thread::Builder::new()
             .spawn(move || {
@@ -57,13 +58,14 @@ struct Found {
     lookup: Sender<Name>,
     origins: Origins,
     /// Names that came, so that each is looked up once.
-    names: HashSet<(Box<str>, Ports, u16)>,
+    names: HashSet<(Box<str>, Ports, Option<&'static str>, u16)>,
 }
 
 impl Found {
     /// Has a name looked up; false if nobody takes it.
     fn name(&mut self, name: Name) -> bool {
-        if !self.names.insert((name.name.to_ascii_lowercase().into(), name.ports.clone(), name.plan)) {
+        let key = (name.name.to_ascii_lowercase().into(), name.ports.clone(), name.service, name.plan);
+        if !self.names.insert(key) {
             return self.sender.send(Item::Repeated).is_ok();
         }
         self.sender.send(Item::Name).is_ok() && self.lookup.send(name).is_ok()
@@ -86,10 +88,10 @@ fn read(
             let (whom, ports, plan) = reading.read(&spec)?;
             Ok(Some(match whom {
                 Whom::Range(range) => send(range, &ports, plan, origin, &found.sender).is_ok(),
-                Whom::Name(name) => {
+                Whom::Name { name, service } => {
                     let source = found.origins.find(origin).and_then(|origin| origin.source);
                     let origin = found.origins.add(Origin { text: Some(text.as_str().into()), source, facts: None });
-                    let name = Name { name: name.into(), ports, plan, origin, typed: false };
+                    let name = Name { name: name.into(), ports, service, plan, origin, typed: false };
                     found.name(name)
                 }
             }))

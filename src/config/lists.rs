@@ -1,16 +1,16 @@
 //! `--from URL` and the arguments of `fragscan list`.
 
-use super::input::{Inputs, plan_of, plan_of_game};
+use super::input::{Inputs, plan_of};
 use super::output::outputs;
 use super::scan::ScanConfig;
 use super::value::{self, Limit};
 use crate::cli::{ListArgs, ScanArgs};
-use crate::engine::{Leg, Plan};
+use crate::engine::Plan;
 use crate::error::Error;
 use crate::protocol;
 use crate::record::{self, Selection};
 use crate::target::resolve::Name;
-use crate::target::{Hosts, Origin, PortRule, Ports, Target, TargetSpec};
+use crate::target::{Hosts, Origin, Ports, Target, TargetSpec};
 
 impl Inputs {
     /// Adds the list at `url`. Its servers are asked in their usual protocol, unless one or a game was `chosen`; `app` is
@@ -27,15 +27,11 @@ impl Inputs {
         let word = spec.scheme.ok_or_else(|| format!("say what kind of list it is: {}", known()))?;
         let list = protocol::of_lists().find(|list| list.is_called(word));
         let list = list.ok_or_else(|| format!("there is no kind of list {word:?}: {}", known()))?;
-        let mut parameters = parameters.to_owned();
-        if let Some(app) = app {
-            parameters += &format!("&app={app}");
-        }
+        let parameters = app.map_or_else(|| parameters.to_owned(), |app| format!("{parameters}&app={app}"));
         list.check_parameters(&parameters)?;
         let servers = self.plan_of_listed(list.lists(), chosen);
         let plan = self.plans.len() as u16;
-        self.plans
-            .push(Plan { legs: vec![Leg { protocol: list, port: PortRule::Own }], parameters: parameters.into() });
+        self.plans.push(Plan { parameters: parameters.into(), ..Plan::of(list) });
         self.lists.plans.insert(plan, servers);
         self.lists.open += 1;
         let ports = spec.ports.unwrap_or_else(|| Ports::one(list.spec().default_port));
@@ -50,7 +46,9 @@ impl Inputs {
                 }
                 self.lists.known.push_back(Target { address, plan, origin });
             }
-            Hosts::Name(name) => self.list_names.push(Name { name: name.into(), ports, plan, origin, typed: true }),
+            Hosts::Name(name) => {
+                self.list_names.push(Name { name: name.into(), ports, service: None, plan, origin, typed: true });
+            }
             Hosts::Range(_) | Hosts::Farm { .. } => return Err(one()),
         }
         Ok(())
@@ -58,11 +56,8 @@ impl Inputs {
 
     /// The plan of servers that are `usually` of some protocol, unless one or a game was `chosen`.
     pub(super) fn plan_of_listed(&self, usually: Option<&str>, chosen: bool) -> u16 {
-        match self.reading.game {
-            Some(_) => plan_of_game(),
-            None if chosen => plan_of(self.reading.protocol),
-            None => plan_of(usually.and_then(protocol::by_name).unwrap_or(self.reading.protocol)),
-        }
+        let usual = usually.and_then(protocol::by_name);
+        usual.filter(|_| !chosen).map_or_else(|| self.reading.plan(), plan_of)
     }
 }
 

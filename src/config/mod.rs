@@ -1,5 +1,6 @@
 //! From what was typed to what is meant: arguments become settings that need no further checks.
 
+mod auto;
 mod bench;
 mod decode;
 mod doctor;

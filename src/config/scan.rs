@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use super::game;
-use super::input::{InputDigest, Inputs, Reading, more_lines, server_protocol};
+use super::input::{AUTO, InputDigest, Inputs, Reading, more_lines, server_protocol};
 use super::lists::list_gap;
 use super::output::{Output, outputs, refuse_collisions};
 use super::steam;
@@ -406,9 +406,13 @@ fn inputs(args: &ScanArgs) -> Result<(Inputs, Option<u32>), Error> {
         Some(game) => ("--game", game.protocol.as_str()),
         None => ("--protocol", args.protocol.as_deref().unwrap_or(DEFAULT_PROTOCOL)),
     };
-    let protocol = server_protocol(name).map_err(|reason| Error::usage(format!("{flag}: {reason}")))?;
+    let protocol = match name {
+        AUTO => None,
+        name => Some(server_protocol(name).map_err(|reason| Error::usage(format!("{flag}: {reason}")))?),
+    };
     let ports = args.ports.as_deref().map(|text| value::parse::<Ports>("--ports", text)).transpose()?;
-    let mut inputs = Inputs::new(args.include_private, Reading { protocol, game, ports });
+    let rounds = u8::try_from(args.retries.saturating_add(1)).unwrap_or(u8::MAX);
+    let mut inputs = Inputs::new(args.include_private, Reading { protocol, game, ports }, rounds);
     inputs.filter = filter("--input-where", &args.input_condition)?;
     for text in &args.exclude {
         inputs.exclude(text).map_err(|reason| Error::usage(format!("--exclude {text:?}: {reason}")))?;
@@ -420,9 +424,10 @@ fn inputs(args: &ScanArgs) -> Result<(Inputs, Option<u32>), Error> {
         inputs.argument(text)?;
     }
     for url in &args.from {
+        let chosen = args.protocol.is_some() || game.is_some();
         match steam::parameters(url) {
-            Some(parameters) => inputs.steam_list(url, parameters, args)?,
-            None => inputs.list(url, args.app, args.protocol.is_some())?,
+            Some(parameters) => inputs.steam_list(url, parameters, args, chosen)?,
+            None => inputs.list(url, args.app, chosen)?,
         }
     }
     let mut stdin = None;

@@ -43,8 +43,15 @@ impl SteamList {
 }
 
 impl Inputs {
-    /// Adds the list of the Steam Web API at `url`, of which the `parameters` are a part.
-    pub(super) fn steam_list(&mut self, url: &str, parameters: &str, args: &ScanArgs) -> Result<(), Error> {
+    /// Adds the list of the Steam Web API at `url`, of which the `parameters` are a part. Its servers are asked in A2S, unless
+    /// a protocol or a game was `chosen`.
+    pub(super) fn steam_list(
+        &mut self,
+        url: &str,
+        parameters: &str,
+        args: &ScanArgs,
+        chosen: bool,
+    ) -> Result<(), Error> {
         // The URL is printed and stands in metadata: a key must not be in it.
         if master::parameters(parameters).any(|(key, _)| key.eq_ignore_ascii_case("key")) {
             return Err(Error::usage(format!("list steam-api: write no key into the URL; {HOW_TO_GIVE_A_KEY}")));
@@ -60,7 +67,7 @@ impl Inputs {
             url: address.unwrap_or_default(),
             patience: Patience { gap: list_gap(&args.list_rate)?, ..Patience::default() },
         };
-        let plan = self.plan_of_listed(Some("a2s"), args.protocol.is_some());
+        let plan = self.plan_of_listed(Some("a2s"), chosen);
         self.steam.push(SteamList { source: url.into(), plan, api });
         Ok(())
     }

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use super::finished::keep_answer;
 use super::flight::{Flight, Slot, State};
-use super::{Engine, Finished};
+use super::{Engine, Finished, Plan};
 use crate::protocol::{AnySession, Next};
 use crate::record::{Query, QuerySet, Status};
 use crate::target::Target;
@@ -118,8 +118,13 @@ impl Engine {
             return;
         }
         let settled = answered || matches!(status, Status::Ok | Status::Banned | Status::SendError | Status::Aborted);
-        if !settled && self.stopping.is_none() && self.next_leg(slot, status, now) {
-            return;
+        if !settled && self.stopping.is_none() {
+            if status != Status::Refused {
+                self.note(slot, status);
+            }
+            if self.next_leg(slot, status, now) {
+                return;
+            }
         }
         self.keep_pieces(slot);
         let Some(flight) = self.flights.get_mut(slot) else { return };
@@ -167,13 +172,17 @@ impl Engine {
         let Some(flight) = self.flights.get_mut(slot) else { return false };
         let (ip, target_port) = (flight.address.ip(), flight.target_port);
         let plan = &self.plans[usize::from(flight.plan)];
-        let mut from = usize::from(flight.leg) + 1;
+        let mut from = flight.leg + 1;
         // Bounded by the legs. While another flight is asking the address of one, ours waits at its own, where a late answer
         // is still an answer; but not for ever, since the other may be waiting for just that. Then the leg is left out.
         while let Some((number, port)) = plan.next_leg(from, target_port) {
             from = number + 1;
             let address = SocketAddr::new(ip, port);
             let Some(flight) = self.flights.get_mut(slot) else { return false };
+            if status == Status::Refused && flight.address == address {
+                // Nobody listens there, whatever the protocol.
+                continue;
+            }
             if flight.address != address && !self.flights.move_to(slot, address) {
                 let Some(flight) = self.flights.get_mut(slot) else { return false };
                 if now >= *flight.patience.get_or_insert(now + self.settings.budget) {
@@ -185,7 +194,7 @@ impl Engine {
             }
             if let Some(flight) = self.flights.get_mut(slot) {
                 self.reassembly.release(&mut flight.parts);
-                flight.begin_leg(number as u8, now + self.settings.budget);
+                flight.begin_leg(number, &self.plans[usize::from(flight.plan)], now + self.settings.budget);
                 self.queue_follow_up(slot);
                 return true;
             }
@@ -195,12 +204,12 @@ impl Engine {
 }
 
 impl Flight {
-    /// Forgets the answers of one protocol and begins with another.
-    fn begin_leg(&mut self, leg: u8, budget: Instant) {
+    /// Forgets the answers of one protocol and begins with another, or with the next try of one.
+    pub(super) fn begin_leg(&mut self, leg: u16, plan: &Plan, budget: Instant) {
         self.leg = leg;
         self.session = AnySession::Fresh;
-        self.tries = 0;
-        self.once = false;
+        self.tries = plan.round(leg);
+        self.once = plan.rounds > 1;
         self.budget = budget;
         self.patience = None;
     }

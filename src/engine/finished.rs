@@ -16,7 +16,7 @@ pub struct Finished {
     /// Number of its plan.
     pub plan: u16,
     /// Number of the plan's leg that answered or was tried last.
-    pub leg: u8,
+    pub leg: u16,
     /// Number of its origin.
     pub origin: u32,
     /// The port that the target named; a plan may have it asked at another.

@@ -23,7 +23,7 @@ pub(super) struct Flight {
     pub target_port: u16,
     /// Which plan it follows, and how far it is.
     pub plan: u16,
-    pub leg: u8,
+    pub leg: u16,
     pub origin: u32,
     pub session: AnySession,
     pub state: State,
@@ -251,7 +251,8 @@ impl Flight {
     /// The protocol that is being spoken, and what is asked in it. `plans` and `settings` are those of the run.
     pub(super) fn asked<'a>(&self, plans: &'a [Plan], settings: &Settings) -> (AnyProtocol, Ask<'a>) {
         let plan = &plans[usize::from(self.plan)];
-        (plan.legs[usize::from(self.leg)].protocol, plan.ask(settings, self.address))
+        let protocol = plan.leg(self.leg).unwrap_or(&plan.legs[0]).protocol;
+        (protocol, plan.ask(protocol, settings, self.address))
     }
 
     /// The least time between two of its requests.

@@ -163,7 +163,7 @@ mod tests {
     /// Scans the servers that the list server names.
     fn scan(Case { kind, style, servers, link, list_gap, answers }: Case) -> Scan {
         let farm = Farm::new(FarmSettings { servers, ..FarmSettings::default() }, 27_015, 27_016);
-        let masters = Masters::new(of_lists().collect(), style, &farm);
+        let masters = Masters::new(&of_lists().collect::<Vec<_>>(), style, &farm);
         let number = of_lists().position(|list| list == protocol(kind)).unwrap();
         let list = Target { address: SocketAddr::from(([127, 0, 0, 1], 27_911)), plan: 1, origin: 0 };
         let lists = Lists { plans: HashMap::from([(1, 0)]), known: [list].into(), open: 1, ..Lists::default() };
@@ -186,24 +186,20 @@ mod tests {
             engine.handle_timeout(now);
             while let Some(transmit) = engine.poll_transmit(now, &mut buffer) {
                 let SocketAddr::V4(to) = transmit.to else { panic!("IPv4") };
-                match farm.index_of(*to.ip()) {
-                    Some(index) => {
-                        asked.entry(transmit.to).or_insert(now);
-                        farm.answer(index, list.address, &buffer, &mut replies);
-                        arrivals.extend(replies.iter().map(|reply| Reverse((now, 0, transmit.to, reply.to_vec()))));
+                if let Some(index) = farm.index_of(*to.ip()) {
+                    asked.entry(transmit.to).or_insert(now);
+                    farm.answer(index, list.address, &buffer, &mut replies);
+                    arrivals.extend(replies.iter().map(|reply| Reverse((now, 0, transmit.to, reply.to_vec()))));
+                } else {
+                    requests.push(now);
+                    let heard = requests.len() <= answers;
+                    for _ in there.fate().into_iter().flatten().filter(|_| heard) {
+                        masters.answer(number as u32, list.address, &buffer, &mut replies);
                     }
-                    None => {
-                        requests.push(now);
-                        let heard = requests.len() <= answers;
-                        for _ in there.fate().into_iter().flatten().filter(|_| heard) {
-                            masters.answer(number as u32, list.address, &buffer, &mut replies);
-                        }
-                        for reply in replies.iter() {
-                            let copies = back.fate().into_iter().flatten();
-                            arrivals.extend(
-                                copies.map(|delay| Reverse((now + delay, serial, transmit.to, reply.to_vec()))),
-                            );
-                        }
+                    for reply in replies.iter() {
+                        let copies = back.fate().into_iter().flatten();
+                        arrivals
+                            .extend(copies.map(|delay| Reverse((now + delay, serial, transmit.to, reply.to_vec()))));
                     }
                 }
                 replies.clear();

@@ -79,9 +79,8 @@ impl Engine {
         let flight = self.flights.get_mut(slot)?;
         flight.target_port = own;
         flight.plan = target.plan;
-        flight.leg = leg as u8;
+        flight.begin_leg(leg, &self.plans[usize::from(target.plan)], now + self.settings.budget);
         flight.origin = target.origin;
-        flight.budget = now + self.settings.budget;
         self.recent.begin(&address);
         if !self.begin_list(slot, now) {
             self.targets.scheduled += 1;

@@ -66,6 +66,8 @@ const LONGEST_WAIT: Duration = Duration::from_secs(8);
 pub struct Plan {
     /// At least one.
     pub legs: Vec<Leg>,
+    /// With one round, each leg has all its tries before the next begins; with several, one try in each round.
+    pub rounds: u8,
     /// The part of the target's URL behind `?`.
     pub parameters: Box<str>,
 }
@@ -83,24 +85,49 @@ impl Plan {
     /// A plan of one protocol at the target's own port.
     #[must_use]
     pub fn of(protocol: AnyProtocol) -> Self {
-        Self { legs: vec![Leg { protocol, port: PortRule::Own }], parameters: "".into() }
+        Self::new(vec![Leg { protocol, port: PortRule::Own }])
+    }
+
+    /// A plan of `legs`, each of which has all its tries before the next begins.
+    #[must_use]
+    pub fn new(legs: Vec<Leg>) -> Self {
+        Self { legs, rounds: 1, parameters: "".into() }
+    }
+
+    /// True if no leg is in another protocol.
+    #[must_use]
+    pub fn speaks_only(&self, protocol: AnyProtocol) -> bool {
+        self.legs.iter().all(|leg| leg.protocol == protocol)
+    }
+
+    /// The leg that has this number, which goes on counting from round to round.
+    #[must_use]
+    pub fn leg(&self, number: u16) -> Option<&Leg> {
+        self.legs.get(usize::from(number) % self.legs.len().max(1))
+    }
+
+    /// The round of the leg that has this number, from 0.
+    #[must_use]
+    pub fn round(&self, number: u16) -> u32 {
+        u32::from(number) / self.legs.len().max(1) as u32
     }
 
     /// The first leg from number `from` on that can be asked for a target with port `own`, and its port: one whose rule
-    /// gives a port, and that does not repeat an earlier leg.
+    /// gives a port, and that does not repeat an earlier leg of its round.
     #[must_use]
-    pub fn next_leg(&self, from: usize, own: u16) -> Option<(usize, u16)> {
+    pub fn next_leg(&self, from: u16, own: u16) -> Option<(u16, u16)> {
         let asks = |leg: &Leg| leg.port.apply(own).map(|port| (leg.protocol, port));
-        self.legs.iter().enumerate().skip(from).find_map(|(number, leg)| {
-            let (protocol, port) = asks(leg)?;
-            let earlier = self.legs.iter().take(number);
+        let count = self.legs.len() * usize::from(self.rounds);
+        (from..count.try_into().unwrap_or(u16::MAX)).find_map(|number| {
+            let (protocol, port) = asks(self.leg(number)?)?;
+            let earlier = self.legs.iter().take(usize::from(number) % self.legs.len());
             (!earlier.filter_map(asks).any(|asked| asked == (protocol, port))).then_some((number, port))
         })
     }
 
-    /// What is asked of the server at `address`.
+    /// What is asked in `protocol` of the server at `address`.
     #[must_use]
-    pub fn ask(&self, settings: &Settings, address: std::net::SocketAddr) -> Ask<'_> {
-        Ask { queries: settings.queries, address, parameters: &self.parameters, key: settings.key }
+    pub fn ask(&self, protocol: AnyProtocol, settings: &Settings, address: std::net::SocketAddr) -> Ask<'_> {
+        Ask { queries: protocol.asked(settings.queries), address, parameters: &self.parameters, key: settings.key }
     }
 }

@@ -8,8 +8,8 @@ use super::testing::{List, Simulation, protocol, settings};
 use super::*;
 use crate::farm::link::LinkSettings;
 use crate::farm::{Behaviour, Farm, FarmSettings, Share};
-use crate::protocol::{Engine as Kind, Manner, probe};
-use crate::record::{Flags, Query, QuerySet, QueryStatus};
+use crate::protocol::{Engine as Kind, Manner, in_auto, probe};
+use crate::record::{Flags, Query, QuerySet, QueryStatus, ServerRecord};
 use crate::target::{PortRule, Target};
 
 const MS: Duration = Duration::from_millis(1);
@@ -35,7 +35,7 @@ fn patient() -> Settings {
 fn legs(legs: &[(&str, Option<u16>)]) -> Plan {
     let rule = |port: Option<u16>| port.map_or(PortRule::Own, PortRule::Fixed);
     let legs = legs.iter().map(|&(name, port)| Leg { protocol: protocol(name), port: rule(port) }).collect();
-    Plan { legs, parameters: "".into() }
+    Plan::new(legs)
 }
 
 /// Most datagrams that left in any window of `length`.
@@ -772,7 +772,7 @@ fn a_plan_goes_from_leg_to_leg_until_one_is_answered() {
 fn a_plan_tries_the_ports_that_follow_from_the_targets_own() {
     let rules = [PortRule::Offset(51_800), PortRule::Offset(1), PortRule::Own, PortRule::Fixed(27_015)];
     let legs = rules.map(|port| Leg { protocol: protocol("a2s"), port }).into();
-    let plan = Plan { legs, parameters: "".into() };
+    let plan = Plan::new(legs);
     let farm = Farm::new(servers(4), 27_015, 27_016);
     // 27014 + 51800 is no port; then 27014 + 1. 20000 + 51800 is none either; 20001, 20000, and 27015 at last.
     let targets =
@@ -801,7 +801,7 @@ fn a_silent_candidate_is_given_up_after_its_tries_and_the_next_is_asked() {
     let farm = Farm::new(servers(1), 27_015, 27_016);
     // The host answers nothing at all on any port, so both candidates take their three tries of 1, 2 and 4 s.
     let elsewhere = SocketAddr::from(([192, 0, 2, 1], 27_015));
-    let plans = vec![Plan { legs, parameters: "".into() }];
+    let plans = vec![Plan::new(legs)];
     let mut scan = Simulation::with_targets(settings(), plans, farm, List::of([elsewhere]));
     scan.run();
     let sent: Vec<_> = scan.sent.iter().map(|(at, to)| (at.as_millis(), to.port())).collect();
@@ -818,7 +818,7 @@ fn an_address_that_another_target_is_asking_is_waited_for() {
     let farm = Farm::new(FarmSettings { link, ..servers(1) }, 27_015, 27_016);
     let ip = farm.address(0).ip();
     let targets = [27_014, 27_015].map(|port| SocketAddr::new(ip, port));
-    let plans = vec![Plan { legs, parameters: "".into() }];
+    let plans = vec![Plan::new(legs)];
     let mut scan = Simulation::with_targets(settings(), plans, farm, List::of(targets));
     scan.run();
     // The second is refused at 27016 while the first is asking 27015, which is its own.
@@ -856,9 +856,65 @@ fn whoever_waits_for_an_address_when_the_scan_stops_is_aborted() {
 #[test]
 fn a_plan_without_a_port_for_a_target_asks_its_own() {
     let legs = vec![Leg { protocol: protocol("a2s"), port: PortRule::Offset(60_000) }];
-    let mut scan = Simulation::new(settings(), Plan { legs, parameters: "".into() }, servers(3));
+    let mut scan = Simulation::new(settings(), Plan::new(legs), servers(3));
     scan.run();
     assert_eq!((scan.records.len(), scan.count(Status::Ok)), (3, 3));
+}
+
+/// Every protocol that is looked for, each tried once in each of three rounds.
+fn whatever() -> Plan {
+    let legs = in_auto().map(|protocol| Leg { protocol, port: PortRule::Own }).collect();
+    Plan { rounds: 3, ..Plan::new(legs) }
+}
+
+#[test]
+fn servers_of_every_protocol_are_found_as_what_they_are() {
+    for loss in [0.0, 5.0] {
+        let link = LinkSettings { loss: Share::percent(loss), delay: 20 * MS, ..LinkSettings::default() };
+        let farm = FarmSettings { one_protocol: true, link, ..servers(2_000) };
+        let settings = Settings { queries: QuerySet::ALL, budget: 60_000 * MS, ..settings() };
+        let mut scan = Simulation::new(settings, whatever(), farm);
+        scan.run();
+        let found = |record: &&ServerRecord| matches!(record.status, Status::Ok | Status::Partial);
+        let found: Vec<_> = scan.records.iter().filter(found).collect();
+        assert!(loss > 0.0 || found.len() == 2_000, "{}", found.len());
+        assert!(found.len() > 1_980, "{} found at a loss of {loss} %", found.len());
+        for record in &found {
+            let IpAddr::V4(ip) = record.address.ip() else { panic!("IPv4") };
+            let spoken = scan.farm().index_of(ip).and_then(|index| scan.farm().protocol(index));
+            assert_eq!(Some(record.protocol), spoken.map(|protocol| protocol.spec().name));
+        }
+        assert!(scan.records.iter().all(found_or_nameless));
+        assert_eq!((scan.records.len(), scan.ledger().check()), (2_000, vec![]));
+    }
+}
+
+fn found_or_nameless(record: &ServerRecord) -> bool {
+    record.protocol.is_empty() == (record.received == 0)
+}
+
+#[test]
+fn a_silent_host_is_asked_in_every_protocol_once_a_round_and_a_closed_port_once() {
+    let silent = FarmSettings { silent: Share::percent(100.0), ..servers(1) };
+    // Without the oldest, which has three forms of asking for the same.
+    let mut plan = whatever();
+    assert_eq!(plan.legs.pop().map(|leg| leg.protocol), Some(protocol("hl1")));
+    let protocols = plan.legs.len() as u64;
+    let mut scan = Simulation::new(settings(), plan, silent);
+    scan.run();
+    let waits = [1_000, 2_000, 4_000].map(|wait| wait * protocols);
+    let rounds: Vec<u64> = scan.sent.iter().map(|(at, _)| at.as_millis() as u64).collect();
+    let expected = |round: usize, number: u64| waits[..round].iter().sum::<u64>() + (1_000 << round) * number;
+    let expected: Vec<u64> =
+        (0..3).flat_map(|round| (0..protocols).map(move |number| expected(round, number))).collect();
+    assert_eq!(rounds, expected);
+    assert_eq!((scan.count(Status::Timeout), scan.records[0].protocol), (1, ""));
+    assert_eq!(u64::from(scan.records[0].attempts), 1 + 2 * protocols);
+
+    let refused = FarmSettings { refused: Share::percent(100.0), ..servers(1) };
+    let mut scan = Simulation::new(settings(), whatever(), refused);
+    scan.run();
+    assert_eq!((scan.count(Status::Refused), scan.sent.len()), (1, 1));
 }
 
 #[test]

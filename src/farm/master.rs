@@ -18,7 +18,7 @@ pub struct Masters {
 impl Masters {
     /// Those of `kinds`, all of which list the servers of `farm`.
     #[must_use]
-    pub fn new(kinds: Vec<AnyProtocol>, style: Style, farm: &Farm) -> Self {
+    pub fn new(kinds: &[AnyProtocol], style: Style, farm: &Farm) -> Self {
         let addresses = (0..farm.len()).filter_map(|index| match farm.address(index) {
             SocketAddr::V4(address) => Some(address),
             SocketAddr::V6(_) => None,

@@ -6,7 +6,7 @@
 
 use std::net::{Ipv4Addr, SocketAddr};
 
-use crate::protocol::{self, Engine, Manner, Persona, Replies};
+use crate::protocol::{self, AnyProtocol, Auto, Engine, Manner, Persona, Replies};
 use crate::rng::{AddressHasher, mix, unit};
 
 pub mod link;
@@ -140,6 +140,14 @@ impl Farm {
         }
     }
 
+    /// The one protocol that server `index` speaks; `None` if it speaks any.
+    #[must_use]
+    pub fn protocol(&self, index: u32) -> Option<AnyProtocol> {
+        let known = || protocol::all().filter(|protocol| protocol.spec().auto != Auto::Never);
+        let number = self.hash(index, PROTOCOL) % known().count() as u64;
+        known().nth(number as usize).filter(|_| self.settings.one_protocol)
+    }
+
     fn hash(&self, index: u32, purpose: u64) -> u64 {
         mix(self.settings.seed ^ mix(u64::from(index) << 8 | purpose))
     }
@@ -183,7 +191,8 @@ impl Servers for Farm {
             return;
         }
         let persona = self.persona(index, client);
-        for protocol in protocol::of_servers() {
+        let only = self.protocol(index);
+        for protocol in protocol::of_servers().filter(|protocol| only.is_none_or(|only| only == *protocol)) {
             protocol.serve(&persona, request, replies);
             if !replies.is_empty() {
                 return;
@@ -201,6 +210,7 @@ const PERSONA: u64 = 3;
 const ENGINE: u64 = 4;
 const SPLIT: u64 = 5;
 const BZIP2: u64 = 6;
+const PROTOCOL: u64 = 7;
 
 #[cfg(test)]
 mod tests {

@@ -77,7 +77,7 @@ pub fn start_servers<S: Servers>(
 }
 
 /// Starts list servers on 127.0.0.1, from `port` on, with a `link` to them whose fates follow from `seed`.
-pub fn start_masters(masters: Masters, link: LinkSettings, seed: u64, port: u16) -> Result<Serving<Masters>, Error> {
+pub fn start_masters(masters: &Masters, link: LinkSettings, seed: u64, port: u16) -> Result<Serving<Masters>, Error> {
     let place = Place::Ports(Ipv4Addr::LOCALHOST);
     let launch = || {
         let sockets =

@@ -12,6 +12,8 @@ pub struct FarmSettings {
     pub servers: u32,
     /// Decides everything random.
     pub seed: u64,
+    /// Each server speaks one protocol, and not whichever it is asked in.
+    pub one_protocol: bool,
     /// Servers that ask for a challenge.
     pub challenge: Share,
     /// Servers with so many rules that they send them in pieces.
@@ -48,6 +50,7 @@ impl Default for FarmSettings {
         Self {
             servers: 10_000,
             seed: 1,
+            one_protocol: false,
             challenge: Share::percent(80.0),
             split: Share::percent(20.0),
             bzip2: Share::percent(5.0),

@@ -58,10 +58,13 @@ impl Assembler {
         self.fill(finished, record);
         batch.answers(finished, answers);
         let Some(plan) = self.plans.get(usize::from(finished.plan)) else { return };
-        let Some(leg) = plan.legs.get(usize::from(finished.leg)) else { return };
-        record.protocol = leg.protocol.spec().name;
-        leg.protocol.decode(answers, &plan.ask(&self.settings, finished.address), record);
-        self.settle(finished, record);
+        let Some(leg) = plan.leg(finished.leg) else { return };
+        // Of several that stayed unanswered none is the server's.
+        let is_known = !answers.is_empty() || plan.speaks_only(leg.protocol);
+        record.protocol = if is_known { leg.protocol.spec().name } else { "" };
+        let ask = plan.ask(leg.protocol, &self.settings, finished.address);
+        leg.protocol.decode(answers, &ask, record);
+        settle(ask.queries, finished.status, &finished.reasons, record);
         record.game_key = games::identify(record);
         if let Some(clones) = &mut self.clones {
             clones.flag(record);
@@ -93,11 +96,6 @@ impl Assembler {
         if let Some(number) = finished.os_error {
             record.flags |= record.error.set(io::Error::from_raw_os_error(number).to_string().as_bytes());
         }
-    }
-
-    /// Says how each query that was asked has ended, and the target with them.
-    fn settle(&self, finished: &Finished, record: &mut ServerRecord) {
-        settle(self.settings.queries, finished.status, &finished.reasons, record);
     }
 }
 

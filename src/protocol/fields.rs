@@ -236,6 +236,16 @@ impl<'a, S: Scribe> Fields<'a, S> {
         let _ = self.reader.take(length);
     }
 
+    /// The next `size` bytes, as text, and `end` behind them if it is there.
+    #[inline]
+    pub fn sized(&mut self, name: &'static str, size: usize, end: &[u8]) -> Result<&'a [u8], DecodeError> {
+        let at = self.reader.position();
+        let text = self.reader.bytes(size)?;
+        self.reader.skip(end);
+        self.scribe.note(name, "text", at, self.reader.position() - at, Shown::Text(text));
+        Ok(text)
+    }
+
     /// Everything that is left, as text.
     pub fn rest(&mut self, name: &'static str) -> &'a [u8] {
         let at = self.reader.position();
@@ -344,13 +354,14 @@ mod tests {
     #[test]
     fn every_read_is_noted_with_its_place() {
         let mut dissection = Dissection::default();
-        let mut fields = Fields::new(Reader::new(b"\x05ab\0\xFF\xFF\xFF\xFF\x00\x01x"), &mut dissection);
+        let mut fields = Fields::new(Reader::new(b"\x05ab\0\xFF\xFF\xFF\xFF\x00\x01yzx"), &mut dissection);
         let mut text = None;
         assert_eq!(fields.u8("count"), Ok(5));
         assert_eq!(fields.text("name", &mut text), Ok(()));
         fields.entry("player", 2);
         assert_eq!(fields.i32_le("score"), Ok(-1));
         assert_eq!(fields.u16_be("ping"), Ok(1));
+        assert_eq!(fields.sized("letters", 1, b"z"), Ok(&b"y"[..]));
         assert_eq!(fields.text("tail", &mut text).map_err(|error| error.problem), Err(Problem::Unterminated));
         assert_eq!(text, Some(&b"x"[..]));
         let noted: Vec<_> =
@@ -362,7 +373,8 @@ mod tests {
                 ("name", "string", 1, 3, "ab"),
                 ("player 2 score", "i32 le", 4, 4, "-1"),
                 ("player 2 ping", "u16 be", 8, 2, "1"),
-                ("player 2 tail", "string, cut", 10, 1, "x"),
+                ("player 2 letters", "text", 10, 2, "y"),
+                ("player 2 tail", "string, cut", 12, 1, "x"),
             ]
         );
     }

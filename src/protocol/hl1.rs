@@ -20,7 +20,7 @@ use crate::wire::{DecodeError, Problem, Reader};
 
 use super::a2s::{self, Details};
 use super::{
-    Ask, Dissection, Fields, Found, Ignored, Join, Manner, Next, Persona, Progress, Protocol, Replies, Spec, Step,
+    Ask, Auto, Dissection, Fields, Found, Ignored, Join, Manner, Next, Persona, Progress, Protocol, Replies, Spec, Step,
 };
 
 /// A variant of the protocol.
@@ -36,6 +36,7 @@ pub static DIALECTS: &[Dialect] = &[Dialect {
         aliases: &["won", "half-life"],
         summary: "text queries of Half-Life servers of before 2005",
         default_port: 27_015,
+        auto: Auto::Tried,
         columns: &[
             "name",
             "map",

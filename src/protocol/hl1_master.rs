@@ -11,7 +11,7 @@
 //! Source: `proto_oob.h` of the Half-Life SDK (`A2M_GET_SERVERS`, `A2M_GET_SERVERS_BATCH`), and qstat.
 
 use super::master::{self, LISTEN, MOST_CIRCLES, Patience, Roll, Style};
-use super::{Ask, Dissection, Fields, Found, Manner, Next, Persona, Protocol, Replies, Spec, Step, a2s};
+use super::{Ask, Auto, Dissection, Fields, Found, Manner, Next, Persona, Protocol, Replies, Spec, Step, a2s};
 use crate::record::ServerRecord;
 use crate::wire::{DecodeError, Problem, Reader};
 
@@ -29,6 +29,7 @@ pub static DIALECTS: &[Dialect] = &[Dialect {
         summary: "lists of Half-Life servers of before Steam (WON)",
         default_port: 27_010,
         columns: &[],
+        auto: Auto::Never,
     },
 }];
 
@@ -140,8 +141,8 @@ impl Protocol for Dialect {
     fn decode(&self, _answers: &[&[u8]], _ask: &Ask<'_>, _record: &mut ServerRecord) {}
 
     fn dissect(&self, data: &[u8], _others: &[&[u8]], notes: &mut Dissection) -> Result<(), DecodeError> {
-        let is_batch = matches!(read_request(data), Some(Some(_)));
-        if read_request(data).is_some() {
+        if let Some(request) = Request::read(data) {
+            let is_batch = request != Request::Whole;
             notes.title = if is_batch { "request of a batch" } else { "request of the list" };
             let mut fields = Fields::new(Reader::new(data), &mut *notes);
             fields.letter("type")?;
@@ -159,15 +160,15 @@ impl Protocol for Dialect {
     }
 
     fn serve(&self, persona: &Persona, request: &[u8], replies: &mut Replies) {
-        if read_request(request).is_some() && persona.manner == Manner::Malformed {
+        if Request::read(request).is_some() && persona.manner == Manner::Malformed {
             return replies.push(|out| out.extend_from_slice(&[0; 64]));
         }
         self.serve_list(&Roll { servers: &master::neighbours(persona), style: Style::Paged }, request, replies);
     }
 
     fn serve_list(&self, roll: &Roll<'_>, request: &[u8], replies: &mut Replies) {
-        match (read_request(request), roll.style) {
-            (Some(Some(id)), Style::Paged | Style::Loop) => {
+        match (Request::read(request), roll.style) {
+            (Some(Request::Batch(id)), Style::Paged | Style::Loop) => {
                 // An id is the number of servers before the batch.
                 let last = (u32::from_le_bytes(id) as usize).checked_sub(1).and_then(|place| roll.servers.get(place));
                 let (page, more) = roll.page(last.copied(), PAGE);
@@ -177,14 +178,14 @@ impl Protocol for Dialect {
                     out.extend_from_slice(a2s::HEADER);
                     out.extend_from_slice(BATCH_REPLY);
                     out.extend(next.to_le_bytes());
-                    page.iter().for_each(|server| master::put_entry(server, out));
+                    master::put_entries(page, out);
                 });
             }
-            (Some(None), Style::AtOnce) => roll.servers.chunks(PAGE).for_each(|page| {
+            (Some(Request::Whole), Style::AtOnce) => roll.servers.chunks(PAGE).for_each(|page| {
                 replies.push(|out| {
                     out.extend_from_slice(a2s::HEADER);
                     out.extend_from_slice(WHOLE_REPLY);
-                    page.iter().for_each(|server| master::put_entry(server, out));
+                    master::put_entries(page, out);
                 });
             }),
             _ => {}
@@ -192,9 +193,9 @@ impl Protocol for Dialect {
     }
 
     fn replay(&self, request: &[u8], recorded: &[&[u8]], replies: &mut Replies) {
-        let wanted = match read_request(request) {
-            Some(Some([0, 0, 0, 0])) => BATCH_REPLY,
-            Some(None) => WHOLE_REPLY,
+        let wanted = match Request::read(request) {
+            Some(Request::Batch([0, 0, 0, 0])) => BATCH_REPLY,
+            Some(Request::Whole) => WHOLE_REPLY,
             _ => return,
         };
         let answers = recorded
@@ -204,12 +205,21 @@ impl Protocol for Dialect {
     }
 }
 
-/// The batch that a request asks for, or none in it if it asks for the list.
-fn read_request(request: &[u8]) -> Option<Option<[u8; 4]>> {
-    match request {
-        [WHOLE] => Some(None),
-        [BATCH, id @ ..] => id.try_into().ok().map(Some),
-        _ => None,
+/// What a request asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Request {
+    /// The batch with this id.
+    Batch([u8; 4]),
+    Whole,
+}
+
+impl Request {
+    fn read(request: &[u8]) -> Option<Self> {
+        match request {
+            [WHOLE] => Some(Self::Whole),
+            [BATCH, id @ ..] => id.try_into().ok().map(Self::Batch),
+            _ => None,
+        }
     }
 }
 
@@ -243,9 +253,9 @@ mod tests {
         assert_eq!(request(&session), b"e\x2A\0\x01\0");
         assert_eq!(list.receive(&mut session, &ask, first, &mut found), Ok(Step::Move(Next::Listen(LISTEN))), "again");
         for end in [[0; 4], [0xFF; 4]] {
-            let last = [b"\xFF\xFF\xFF\xFFf\n".as_slice(), &end, b"\xC6\x33\x64\x02\x69\x87\x01"].concat();
+            let final_batch = [b"\xFF\xFF\xFF\xFFf\n".as_slice(), &end, b"\xC6\x33\x64\x02\x69\x87\x01"].concat();
             let mut session = session;
-            assert_eq!(list.receive(&mut session, &ask, &last, &mut found), Ok(Step::Move(Next::Finish)));
+            assert_eq!(list.receive(&mut session, &ask, &final_batch, &mut found), Ok(Step::Move(Next::Finish)));
         }
         assert_eq!((found.len(), found.ragged()), (2, 2));
     }

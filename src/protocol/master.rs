@@ -50,9 +50,16 @@ pub(super) fn neighbours(persona: &Persona) -> Vec<SocketAddrV4> {
 }
 
 /// Appends an entry: the address and the port, both in network order.
-pub(super) fn put_entry(server: &SocketAddrV4, out: &mut Vec<u8>) {
+pub(super) fn put_entry(server: SocketAddrV4, out: &mut Vec<u8>) {
     out.extend(server.ip().octets());
     out.extend(server.port().to_be_bytes());
+}
+
+/// Appends the entries of `servers`.
+pub(super) fn put_entries(servers: &[SocketAddrV4], out: &mut Vec<u8>) {
+    for server in servers {
+        put_entry(*server, out);
+    }
 }
 
 /// Notes entries of IPv4 addresses up to the end of the datagram.
@@ -123,7 +130,7 @@ pub(super) const LISTEN: Duration = Duration::from_secs(1);
 pub(super) const MOST_CIRCLES: u8 = 2;
 /// Between two rounds of tries that stay unanswered.
 const PAUSES: [Duration; 4] =
-    [Duration::from_secs(5), Duration::from_secs(15), Duration::from_secs(30), Duration::from_secs(60)];
+    [Duration::from_secs(5), Duration::from_secs(15), Duration::from_secs(30), Duration::from_mins(1)];
 
 #[cfg(test)]
 mod tests {
@@ -141,7 +148,7 @@ mod tests {
         let mut patience = Patience::default();
         assert_eq!(patience.lose(false), Next::Fail(Status::Timeout));
         let waits: Vec<_> = (0..5).map(|_| patience.lose(true)).collect();
-        assert_eq!(waits[3], Next::SendAfter(Duration::from_secs(60)));
+        assert_eq!(waits[3], Next::SendAfter(Duration::from_mins(1)));
         assert_eq!(waits[4], Next::Fail(Status::Timeout));
         patience.restore();
         assert_eq!(patience.lose(true), waits[0]);

@@ -3,6 +3,8 @@
 //! A protocol knows no socket and no clock. It writes requests, looks at datagrams, says what comes next, decodes what
 //! was kept, and answers as a simulated server would. The engine decides when something is sent, and how often.
 //!
+//! The registry is in the order in which `--protocol auto` tries what it lists.
+//!
 //! Adding a protocol touches one new file (a module with a type `Dialect` that implements [`Protocol`], and a static
 //! `DIALECTS` that lists its variants) and one word in `registry!` below. The command line, the farm, the benches and
 //! the conformance tests derive from the registry.
@@ -35,8 +37,10 @@ pub use progress::Progress;
 
 registry! {
     a2s,
-    hl1,
     quake3,
+    minecraft,
+    bedrock,
+    hl1,
     valve_master,
     hl1_master,
     quake3_master,
@@ -66,6 +70,16 @@ pub trait Protocol: Sync {
     /// Least gaps between two datagrams that this protocol's servers put up with.
     fn pace(&self) -> Pace {
         Pace::default()
+    }
+
+    /// The service, as in `_name._tcp`, whose SRV record in DNS says host and port of a server that is named without one.
+    fn service(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// The queries that it has; others are not asked of its servers.
+    fn queries(&self) -> QuerySet {
+        QuerySet::ALL
     }
 
     /// Appends the datagram of the current step to `out`: the first one, a retry, the next step.
@@ -131,6 +145,19 @@ pub struct Spec {
     pub default_port: u16,
     /// Columns that [`Protocol::decode`] may fill.
     pub columns: &'static [&'static str],
+    /// Its part in `--protocol auto`.
+    pub auto: Auto,
+}
+
+/// What a protocol has to do with servers of which nobody says what they speak.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Auto {
+    /// They are asked in it.
+    Tried,
+    /// Those that speak it are found by another variant, which names them as what they are.
+    FoundByAnother,
+    /// They are not looked for.
+    Never,
 }
 
 /// Least gaps between two datagrams.
@@ -232,6 +259,11 @@ pub enum Join {
     Corrupt,
 }
 
+/// Those that are tried where nobody says which protocol a server speaks, the likeliest first.
+pub fn in_auto() -> impl Iterator<Item = AnyProtocol> {
+    all().filter(|protocol| protocol.spec().auto == Auto::Tried)
+}
+
 /// Finds the dialect that `name` or an alias selects.
 #[must_use]
 pub fn by_name(name: &str) -> Option<AnyProtocol> {
@@ -253,6 +285,15 @@ impl AnyProtocol {
     #[must_use]
     pub fn is_called(&self, name: &str) -> bool {
         self.spec().name == name || self.spec().aliases.contains(&name)
+    }
+}
+
+impl AnyProtocol {
+    /// What is asked of a server when `wanted` is: the queries that the protocol has, or info if it has none of them.
+    #[must_use]
+    pub fn asked(&self, wanted: QuerySet) -> QuerySet {
+        let asked = wanted.intersection(self.queries());
+        if asked.is_empty() { QuerySet::of(Query::Info) } else { asked }
     }
 }
 

@@ -10,7 +10,7 @@
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
-use super::{Ask, Dissection, Fields, Found, Ignored, Join, Next, Pace, Persona, Protocol, Replies, Spec, Step};
+use super::{Ask, Auto, Dissection, Fields, Found, Ignored, Join, Next, Pace, Persona, Protocol, Replies, Spec, Step};
 use crate::record::{Query, QuerySet, QueryStatus, ServerRecord};
 use crate::wire::{DecodeError, Problem, Reader};
 
@@ -29,6 +29,7 @@ pub static DIALECTS: &[Dialect] = &[
             aliases: &[],
             summary: "for tests",
             default_port: 7,
+            auto: Auto::Never,
             columns: &["name", "rules_declared"],
         },
         pace: Pace { server: Duration::ZERO, host: Duration::ZERO },
@@ -39,6 +40,7 @@ pub static DIALECTS: &[Dialect] = &[
             aliases: &["patient-probe"],
             summary: "for tests, with servers that want a second between two datagrams",
             default_port: 8,
+            auto: Auto::Never,
             columns: &["name", "rules_declared"],
         },
         pace: Pace { server: Duration::from_secs(1), host: Duration::ZERO },
@@ -63,6 +65,10 @@ impl Protocol for Dialect {
 
     fn pace(&self) -> Pace {
         self.pace
+    }
+
+    fn queries(&self) -> QuerySet {
+        QuerySet::of(Query::Info).with(Query::Rules)
     }
 
     fn request(&self, session: &Session, ask: &Ask<'_>, out: &mut Vec<u8>) {

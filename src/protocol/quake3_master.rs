@@ -14,7 +14,7 @@
 //! Source: `doc/techinfo.txt` of dpmaster, and captures of it.
 
 use super::master::{self, LISTEN, Patience, Roll, Style};
-use super::{Ask, Dissection, Fields, Found, Manner, Next, Persona, Protocol, Replies, Spec, Step, a2s};
+use super::{Ask, Auto, Dissection, Fields, Found, Manner, Next, Persona, Protocol, Replies, Spec, Step, a2s};
 use crate::record::{ServerRecord, Status};
 use crate::wire::{DecodeError, Problem, Reader};
 
@@ -32,6 +32,7 @@ pub static DIALECTS: &[Dialect] = &[Dialect {
         summary: "lists of Quake III Arena's master server and of dpmaster",
         default_port: 27_950,
         columns: &[],
+        auto: Auto::Never,
     },
 }];
 
@@ -190,7 +191,7 @@ impl Protocol for Dialect {
                 out.extend_from_slice(if extended { EXTENDED_REPLY } else { REPLY });
                 for server in part {
                     out.push(V4);
-                    master::put_entry(server, out);
+                    master::put_entry(*server, out);
                 }
                 // A list without an end is what this protocol has of lists that go round and round.
                 if last && roll.style != Style::Loop {

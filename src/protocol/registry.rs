@@ -63,6 +63,18 @@ macro_rules! registry {
                 match self { $($(#[$attribute])* Self::$module(dialect) => dialect.pace(),)+ }
             }
 
+            /// See [`Protocol::service`].
+            #[must_use]
+            pub fn service(&self) -> Option<&'static str> {
+                match self { $($(#[$attribute])* Self::$module(dialect) => dialect.service(),)+ }
+            }
+
+            /// See [`Protocol::queries`].
+            #[must_use]
+            pub fn queries(&self) -> crate::record::QuerySet {
+                match self { $($(#[$attribute])* Self::$module(dialect) => dialect.queries(),)+ }
+            }
+
             /// See [`Protocol::request`].
             pub fn request(&self, session: &AnySession, ask: &Ask<'_>, out: &mut Vec<u8>) {
                 match self { $($(#[$attribute])* Self::$module(dialect) => {

@@ -77,7 +77,7 @@ enum Kind {
     Text,
 }
 
-/// The keys of Valve's lists, then those that Xash3D's list has besides.
+/// The keys of Valve's lists, then those that `Xash3D`'s list has besides.
 const KEYS: &[(&str, Kind)] = &[
     ("nor", Kind::Group),
     ("nand", Kind::Group),

@@ -1,4 +1,4 @@
-//! Valve's list of servers, as it was served over UDP, and as the masters of Xash3D and other communities still serve it.
+//! Valve's list of servers, as it was served over UDP, and as the masters of `Xash3D` and other communities still serve it.
 //!
 //! ```text
 //! request   31 region:1 "a.b.c.d:port" 00 filter 00       the page behind that server; 0.0.0.0:0 is the first one
@@ -7,7 +7,7 @@
 //! ```
 //!
 //! The last entry of a page asks for the next one. An entry of zeros ends a datagram; it ends the list only if the master
-//! has pages. Xash3D's has none: it sends everything at once, whatever page was asked for, with that entry in every
+//! has pages. `Xash3D`'s has none: it sends everything at once, whatever page was asked for, with that entry in every
 //! datagram, so that its list ends by silence. It answers a filter with `\key\HEX` with that key, and one without `\clver`
 //! with its own address, which is no server. Masters answer some 30 requests a minute and then none for a minute.
 //!
@@ -16,7 +16,9 @@
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 
 use super::master::{self, LISTEN, MOST_CIRCLES, Patience, Roll, Style};
-use super::{Ask, Dissection, Fields, Found, Manner, Next, Persona, Protocol, Replies, Spec, Step, a2s, valve_filter};
+use super::{
+    Ask, Auto, Dissection, Fields, Found, Manner, Next, Persona, Protocol, Replies, Spec, Step, a2s, valve_filter,
+};
 use crate::record::ServerRecord;
 use crate::wire::{DecodeError, Problem, Reader, put_cstr};
 
@@ -34,6 +36,7 @@ pub static DIALECTS: &[Dialect] = &[Dialect {
         summary: "lists of Valve's master server and of those that speak like it, such as Xash3D's",
         default_port: 27_011,
         columns: &[],
+        auto: Auto::Never,
     },
 }];
 
@@ -164,9 +167,9 @@ impl Protocol for Dialect {
                 if let Some(key) = key_of(filter) {
                     out.extend(echo(key));
                 }
-                servers.iter().for_each(|server| master::put_entry(server, out));
+                master::put_entries(servers, out);
                 if ended {
-                    master::put_entry(&SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, 0), out);
+                    master::put_entry(SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, 0), out);
                 }
             });
         };
@@ -237,7 +240,8 @@ impl Parameters {
                 "filter" => parameters.filter += &valve_filter::read(&value).map_err(|error| error.to_string())?,
                 "app" => {
                     let app: u32 = value.parse().map_err(|_| format!("app: {value:?} is not a number"))?;
-                    parameters.filter += &format!("\\appid\\{app}");
+                    parameters.filter += "\\appid\\";
+                    parameters.filter += &app.to_string();
                 }
                 _ => return Err(master::unknown_parameter(key, "region, filter and app")),
             }
@@ -314,7 +318,7 @@ const REGIONS: &[(&str, u8)] = &[
 ];
 /// Servers on a page of Valve's.
 const PAGE: usize = 231;
-/// Servers in a datagram of Xash3D's.
+/// Servers in a datagram of `Xash3D`'s.
 const AT_ONCE: usize = 83;
 
 #[cfg(test)]

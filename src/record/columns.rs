@@ -89,7 +89,9 @@ pub static COLUMNS: &[Column] = &[
     text("address", "address and port that were asked", |r| asked(r, Value::Socket(r.address))),
     text("ip", "address without the port", |r| asked(r, Value::Ip(r.address.ip()))),
     integer("port", "", "port that was asked", |r| asked(r, Value::Integer(r.address.port().into()))),
-    text("protocol", "query protocol that was spoken", |r| Value::Word(r.protocol)),
+    text("protocol", "query protocol that was spoken; absent where several were tried and none was answered", |r| {
+        word(Some(r.protocol).filter(|protocol| !protocol.is_empty()))
+    }),
     text(
         "target",
         "what named the address, where it was not the address: a range, a block, a name, another port of it",

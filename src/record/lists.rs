@@ -25,7 +25,7 @@ pub struct Player<N> {
     pub duration_s: Option<f32>,
     /// Milliseconds to the server and back (Quake 3 and its kin); some send odd numbers for bots and for who connects.
     pub ping_ms: Option<i32>,
-    /// Deaths (The Ship).
+    /// Deaths (The Ship, Unreal Tournament 3).
     pub deaths: Option<u32>,
     /// Money (The Ship).
     pub money: Option<u32>,
@@ -78,6 +78,11 @@ impl Players {
     /// The players without their names, for what is sent behind the list.
     pub fn entries_mut(&mut self) -> impl Iterator<Item = &mut Player<()>> {
         self.entries.iter_mut().map(|(_, player)| player)
+    }
+
+    /// Player `number` (from 0) without the name.
+    pub fn entry_mut(&mut self, number: usize) -> Option<&mut Player<()>> {
+        self.entries.get_mut(number).map(|(_, player)| player)
     }
 
     /// The players, in the order in which they were sent.

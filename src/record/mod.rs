@@ -30,7 +30,7 @@ pub const SCHEMA: u32 = 1;
 pub struct ServerRecord {
     /// Address that was asked last; port 0 if none was.
     pub address: SocketAddr,
-    /// Name of the protocol that answered, or was asked last.
+    /// Name of the protocol that answered, or was asked; empty if several were, and none was answered.
     pub protocol: &'static str,
     /// What named the target, where that is not the address: a text that stands for more, or another port of it.
     pub target: Option<Arc<str>>,

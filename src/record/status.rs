@@ -244,6 +244,12 @@ impl QuerySet {
         Self(self.0 | other.0)
     }
 
+    /// What is both in this set and in `other`.
+    #[must_use]
+    pub const fn intersection(self, other: Self) -> Self {
+        Self(self.0 & other.0)
+    }
+
     /// True when there is none in it.
     #[must_use]
     pub const fn is_empty(self) -> bool {
@@ -288,6 +294,7 @@ mod tests {
         assert_eq!(set.iter().collect::<Vec<_>>(), [Query::Info, Query::Ping]);
         assert_eq!(set.without(Query::Ping), QuerySet::of(Query::Info));
         assert_eq!((QuerySet::NONE.union(set), QuerySet::ALL.len()), (set, Query::COUNT));
+        assert_eq!(set.intersection(QuerySet::ALL.without(Query::Info)), QuerySet::of(Query::Ping));
         assert!(QuerySet::NONE.is_empty() && !set.is_empty());
         assert_eq!((set.to_string().as_str(), "info, ping".parse()), ("info,ping", Ok(set)));
         assert_eq!("all".parse(), Ok(QuerySet::ALL));

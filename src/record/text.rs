@@ -52,7 +52,8 @@ impl Text {
         flags
     }
 
-    /// Takes `shown`, which stands for `original`: the bytes as they came hold more than is to be shown.
+    /// Takes `shown` as the new value of a text that came as `original`, and says what else had to be changed: for texts
+    /// with colour codes, or in another encoding.
     pub fn set_shown(&mut self, shown: &[u8], original: &[u8]) -> Flags {
         let flags = self.set(shown);
         if shown != original {

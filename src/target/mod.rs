@@ -35,6 +35,7 @@ mod ports;
 pub mod ranges;
 pub mod resolve;
 mod set;
+pub mod srv;
 pub mod stream;
 mod sweep;
 #[cfg(test)]

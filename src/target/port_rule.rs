@@ -7,6 +7,13 @@ use std::str::FromStr;
 pub enum PortRule {
     /// The target's own port.
     Own,
+    /// The target's own port if it is one of `first` to `last`, else none.
+    Within {
+        /// The lowest port.
+        first: u16,
+        /// The highest port.
+        last: u16,
+    },
     /// The same port for every target.
     Fixed(u16),
     /// So many ports further up, or down.
@@ -28,6 +35,7 @@ impl PortRule {
     pub fn apply(self, own: u16) -> Option<u16> {
         let port = match self {
             Self::Own => i64::from(own),
+            Self::Within { first, last } => (first..=last).contains(&own).then(|| i64::from(own))?,
             Self::Fixed(port) => i64::from(port),
             Self::Offset(offset) => i64::from(own) + i64::from(offset),
             Self::Steps { first, base, every } => {
@@ -69,6 +77,11 @@ mod tests {
     #[test]
     fn ports_follow_from_the_targets_own() {
         assert_eq!(PortRule::Own.apply(2302), Some(2302));
+        let within = PortRule::Within { first: 27_960, last: 27_969 };
+        assert_eq!(
+            [27_959, 27_960, 27_969, 27_970].map(|own| within.apply(own)),
+            [None, Some(27_960), Some(27_969), None]
+        );
         assert_eq!(PortRule::Fixed(17_777).apply(2001), Some(17_777));
         assert_eq!(apply("+1", 2302), Some(2303));
         assert_eq!(apply("+123", 23_073), Some(23_196));

@@ -291,7 +291,9 @@ mod tests {
     use crossbeam_channel::{Sender, unbounded};
 
     use super::*;
-    use crate::target::{Exclusions, TargetSetBuilder};
+    use crate::list;
+    use crate::record::{ListFact, ListFacts};
+    use crate::target::{Exclusions, FetchedEnd, FetchedEnds, Origins, TargetSetBuilder};
 
     fn target(n: u32) -> Target {
         Target { address: SocketAddr::from((n.to_be_bytes(), 27_015)), plan: 0, origin: 0 }
@@ -342,6 +344,36 @@ mod tests {
         assert!(given.windows(2).filter(|pair| pair[0] > pair[1]).count() > 5_000, "they are shuffled");
         let tally = *tally.lock().unwrap();
         assert_eq!((tally.read, tally.invalid, tally.duplicate, tally.excluded.total()), (20_004, 2, 5_000, 2));
+    }
+
+    #[test]
+    fn fetched_lists_are_taken_in_as_they_come_and_their_ends_are_kept() {
+        let (_, items) = unbounded();
+        let (entries, to_take) = unbounded();
+        let (origins, ends) = (Origins::default(), FetchedEnds::default());
+        let fetched = vec![Fetched::new(to_take, "list:".into(), 3, &origins, &ends)];
+        let lists = Lists { fetched, ..Lists::default() };
+        let (set, tally) = TargetSetBuilder::new(false).build(Order::Input, 1).unwrap();
+        let tally = Arc::new(Mutex::new(tally));
+        let zones = Exclusions::new(false).zones();
+        let mut stream = Stream::new(set, items, lists, zones, Arc::clone(&tally), Order::Input, 1);
+        assert_eq!(stream.poll_target(), Poll::Pending);
+        let facts = Arc::new(ListFacts([("name", ListFact::Text("a".into()))].into()));
+        for (n, facts) in [(1, None), (2, Some(Arc::clone(&facts))), (1, None)] {
+            entries.send(list::Item::Entry(list::Entry { address: target(0x0808_0800 + n).address, facts })).unwrap();
+        }
+        let Poll::Ready(Some(first)) = stream.poll_target() else { panic!("it has come") };
+        let Poll::Ready(Some(second)) = stream.poll_target() else { panic!("it has come") };
+        assert_eq!((first.address, first.plan), (target(0x0808_0801).address, 3));
+        assert_eq!(origins.find(first.origin).unwrap().source.as_deref(), Some("list:"));
+        assert_eq!(origins.find(second.origin).unwrap().facts, Some(facts));
+        assert_eq!(stream.poll_target(), Poll::Pending, "the list is not over");
+        entries.send(list::Item::Incomplete("refused".into())).unwrap();
+        assert_eq!(stream.poll_target(), Poll::Ready(None));
+        let end = FetchedEnd { source: "list:".into(), servers: 3, problem: Some("refused".into()) };
+        assert_eq!(*ends.lock().unwrap(), [end]);
+        let tally = *tally.lock().unwrap();
+        assert_eq!((tally.read, tally.duplicate), (3, 1));
     }
 
     #[test]

@@ -8,13 +8,13 @@ use assert_cmd::cargo::cargo_bin;
 use crate::support::{Folder, closed_port, wait_for};
 
 /// A farm that runs in `folder`, and how to end it and read what it said.
-struct Farm<'a> {
+pub(crate) struct Farm<'a> {
     child: Child,
     folder: &'a Folder,
 }
 
 impl<'a> Farm<'a> {
-    fn start(folder: &'a Folder, arguments: &[&str]) -> Self {
+    pub(crate) fn start(folder: &'a Folder, arguments: &[&str]) -> Self {
         let messages = File::create(folder.path().join("messages")).expect("the folder can be written");
         let child = Command::new("env")
             .arg("--default-signal=TERM")
@@ -39,6 +39,14 @@ impl<'a> Farm<'a> {
         assert!(Command::new("sh").args(["-c", &kill]).status().expect("there is a shell").success());
         assert!(self.child.wait().expect("it ends").success());
         self.said()
+    }
+}
+
+impl Drop for Farm<'_> {
+    fn drop(&mut self) {
+        // If it has ended by itself, there is nothing to do.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
     }
 }
 

@@ -4,6 +4,7 @@
 //! machine is: where something has to happen first, a test waits for a sign of it, and only a hang runs into a limit.
 
 mod adapt;
+mod auto;
 mod bench;
 mod decode;
 mod doctor;
@@ -12,6 +13,7 @@ mod farm;
 mod front_door;
 mod games;
 mod input;
+mod lists;
 mod names;
 mod order;
 mod output;

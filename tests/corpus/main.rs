@@ -27,6 +27,7 @@ mod files;
 mod games;
 mod masters;
 mod messages;
+mod minecraft;
 mod peers;
 mod program;
 mod python;

@@ -19,7 +19,9 @@
 use crate::record::{Flags, Query, QuerySet, QueryStatus, ServerRecord, Status};
 use crate::wire::{DecodeError, Problem, Reader};
 
-use super::{Ask, Dissection, Fields, Found, Ignored, Join, Next, Persona, Protocol, Replies, Scribe, Spec, Step};
+use super::{
+    Ask, Auto, Dissection, Fields, Found, Ignored, Join, Next, Persona, Protocol, Replies, Scribe, Spec, Step,
+};
 
 mod counts;
 mod details;
@@ -50,6 +52,7 @@ pub static DIALECTS: &[Dialect] = &[Dialect {
         aliases: &["source", "valve", "goldsource"],
         summary: "Valve server queries: Source, GoldSource and many others on Steam",
         default_port: 27_015,
+        auto: Auto::Tried,
         columns: &[
             "name",
             "map",

@@ -25,7 +25,8 @@
 
 use crate::record::{Flags, Letter, ServerRecord};
 
-use super::message::{Entry, number};
+use super::FIVEM;
+use super::message::{Entry, number, says_fivem};
 
 /// What is known of a server so far.
 #[derive(Debug, Default)]
@@ -47,6 +48,8 @@ pub(super) struct Facts<'a> {
     engine_protocol: Option<u32>,
     password: Option<bool>,
     list: Option<List>,
+    /// The server says that it is FiveM's.
+    fivem: bool,
 }
 
 /// What is known of the list of players.
@@ -79,6 +82,7 @@ impl<'a> Facts<'a> {
     }
 
     fn take_variable(&mut self, key: &[u8], value: &'a [u8]) {
+        self.fivem |= says_fivem(key, value);
         let text = match key {
             b"hostname" | b"sv_hostname" => &mut self.name,
             b"mapname" => &mut self.map,
@@ -118,6 +122,9 @@ impl<'a> Facts<'a> {
 
     /// Puts what is known into `record`.
     pub(super) fn fill(&self, record: &mut ServerRecord) {
+        if self.fivem {
+            record.protocol = FIVEM;
+        }
         if let Some(name) = self.name {
             record.flags |= record.name.set_shown(&without_colours(name), name);
         }

@@ -164,7 +164,7 @@ impl Variables {
             if mended {
                 flags |= Flags::MALFORMED;
             }
-            self.fivem |= key == b"gamename" && FIVEM_GAMES.contains(&value);
+            self.fivem |= says_fivem(key, value);
             self.count += 1;
             each(Entry::Variable { key, value });
         }
@@ -273,6 +273,11 @@ fn read_number<S: Scribe>(fields: &mut Fields<'_, S>, name: &'static str, left: 
 /// A number that is nothing else.
 pub(super) fn number<T: std::str::FromStr>(text: &[u8]) -> Option<T> {
     std::str::from_utf8(text).ok()?.parse().ok()
+}
+
+/// True if only servers of FiveM have this variable.
+pub(super) fn says_fivem(key: &[u8], value: &[u8]) -> bool {
+    key == b"gamename" && FIVEM_GAMES.contains(&value)
 }
 
 /// Under which keys servers send their names: in the info, and among the variables.

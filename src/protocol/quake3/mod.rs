@@ -22,8 +22,8 @@ use crate::record::{Query, QuerySet, QueryStatus, ServerRecord};
 use crate::wire::{DecodeError, Problem, Reader};
 
 use super::{
-    Ask, Dissection, Fields, Found, Ignored, Next, Pace, Persona, Progress, Protocol, Replies, ShortText, Spec, Step,
-    a2s,
+    Ask, Auto, Dissection, Fields, Found, Ignored, Next, Pace, Persona, Progress, Protocol, Replies, ShortText, Spec,
+    Step, a2s,
 };
 
 mod facts;
@@ -49,21 +49,26 @@ pub static DIALECTS: &[Dialect] = &[
             aliases: &["q3", "ioquake3", "darkplaces"],
             summary: "Quake III Arena and its descendants: OpenArena, Xonotic, Call of Duty 4 and many more",
             default_port: 27_960,
+            auto: Auto::Tried,
             columns: COLUMNS,
         },
         layout: serve::Layout::Quake,
     },
     Dialect {
         spec: &Spec {
-            name: "fivem",
+            name: FIVEM,
             aliases: &["cfx", "redm"],
             summary: "FiveM and RedM: the same queries",
             default_port: 30_120,
+            auto: Auto::FoundByAnother,
             columns: COLUMNS,
         },
         layout: serve::Layout::FiveM,
     },
 ];
+
+/// What stands in the rows of FiveM's servers, whichever variant asked them.
+const FIVEM: &str = "fivem";
 
 /// How far the queries of a server are.
 #[derive(Debug, Clone, Copy, Default)]
