@@ -7,9 +7,9 @@
 //!                 └── rows ───┴──► servers that are new ─► Items
 //! ```
 //!
-//! An answer has 10,000 rows at most and there are no pages: [`partition`] takes the question apart until every part is
+//! An answer has 10,000 rows at most and there are no pages: `partition` takes the question apart until every part is
 //! answered in full. The only reply to too many questions is an empty one, the same as to a question that nothing matches:
-//! [`crawl`] says when to believe it. Both are free of sockets and clocks; the thread that [`SteamApi::spawn`] starts is
+//! `crawl` says when to believe it. Both are free of sockets and clocks; the thread that [`SteamApi::spawn`] starts is
 //! where waiting is done. The [`Key`] goes into a header, and nowhere else.
 //!
 //! Sources: Valve's pages on the [API](https://partner.steamgames.com/doc/webapi/IGameServersService), on
