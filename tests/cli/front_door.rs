@@ -151,7 +151,7 @@ fn what_there_is_can_be_asked_for() {
         let stdout = String::from_utf8(run.stdout).unwrap();
         assert!(stdout.contains(text), "{arguments:?} does not say {text:?}: {stdout}");
     };
-    says(&["protocols"], "a2s         port 27015");
+    says(&["protocols"], "a2s            port 27015");
     says(&["completions", "bash"], "_fragscan()");
     says(&["completions", "fish"], "complete -c fragscan");
     says(&["man"], ".TH fragscan 1");
