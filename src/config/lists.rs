@@ -3,6 +3,7 @@
 use super::input::{Inputs, plan_of};
 use super::output::outputs;
 use super::scan::ScanConfig;
+use super::steam;
 use super::value::{self, Limit};
 use crate::cli::{ListArgs, ScanArgs};
 use crate::engine::Plan;
@@ -13,10 +14,13 @@ use crate::target::resolve::Name;
 use crate::target::{Hosts, Origin, Ports, Target, TargetSpec};
 
 impl Inputs {
-    /// Adds the list at `url`. Its servers are asked in their usual protocol, unless one or a game was `chosen`; `app` is
-    /// added to the filters of lists that have them.
-    pub(super) fn list(&mut self, url: &str, app: Option<u32>, chosen: bool) -> Result<(), Error> {
-        self.add_list(url, app, chosen).map_err(|reason| Error::usage(format!("list {url:?}: {reason}")))
+    /// Adds the list at `url`. Its servers are asked in their usual protocol, unless one or a game was `chosen`; `--app`
+    /// is added to the filters of lists that have them.
+    pub(super) fn list(&mut self, url: &str, args: &ScanArgs, chosen: bool) -> Result<(), Error> {
+        if let Some(parameters) = steam::parameters(url) {
+            return self.steam_list(url, parameters, args, chosen);
+        }
+        self.add_list(url, args.app, chosen).map_err(|reason| Error::usage(format!("list {url:?}: {reason}")))
     }
 
     fn add_list(&mut self, url: &str, app: Option<u32>, chosen: bool) -> Result<(), String> {

@@ -226,15 +226,8 @@ impl ScanConfig {
         let tally = Arc::new(Mutex::new(tally));
         let targets: Box<dyn Source> = if later {
             families = (true, true);
-            for list in std::mem::take(&mut self.inputs.steam) {
-                let complain = complain.clone();
-                let say = move |message: &str| {
-                    if !self.messages.quiet {
-                        complain(&message);
-                    }
-                };
-                lists.fetched.push(list.start(&origins, &fetched, say)?);
-            }
+            let say = (!self.messages.quiet).then(|| complain.clone());
+            lists.fetched = steam::start(std::mem::take(&mut self.inputs.steam), &origins, &fetched, say.as_ref())?;
             let items = self.inputs.start(self.stdin, complain)?;
             Box::new(Stream::new(targets, items, lists, zones, Arc::clone(&tally), self.order, self.seed))
         } else {
@@ -425,10 +418,7 @@ fn inputs(args: &ScanArgs) -> Result<(Inputs, Option<u32>), Error> {
     }
     for url in &args.from {
         let chosen = args.protocol.is_some() || game.is_some();
-        match steam::parameters(url) {
-            Some(parameters) => inputs.steam_list(url, parameters, args, chosen)?,
-            None => inputs.list(url, args.app, chosen)?,
-        }
+        inputs.list(url, args, chosen)?;
     }
     let mut stdin = None;
     for path in &args.input {

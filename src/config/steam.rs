@@ -1,6 +1,7 @@
 //! `steam-api:` lists: what to ask for, and the key to ask with.
 
 use std::env;
+use std::fmt::Display;
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
@@ -25,21 +26,27 @@ pub(super) struct SteamList {
     pub api: SteamApi,
 }
 
-impl SteamList {
-    /// Starts to fetch it; `say` tells a person what holds it up.
-    pub(super) fn start(
-        self,
-        origins: &Origins,
-        ends: &FetchedEnds,
-        say: impl FnMut(&str) + Send + 'static,
-    ) -> Result<Fetched, Error> {
+/// Starts to fetch `lists`; `say`, if anybody listens, tells a person what holds them up.
+pub(super) fn start(
+    lists: Vec<SteamList>,
+    origins: &Origins,
+    ends: &FetchedEnds,
+    say: Option<&(impl Fn(&dyn Display) + Clone + Send + 'static)>,
+) -> Result<Vec<Fetched>, Error> {
+    let start = |SteamList { source, plan, api }: SteamList| {
         let (sender, items) = bounded(WAITING);
-        let fetched = Fetched::new(items, Arc::clone(&self.source), self.plan, origins, ends);
-        let failed = |source| Error::Input { name: self.source.to_string(), source };
+        let say = say.cloned();
+        let say = move |message: &str| {
+            if let Some(say) = &say {
+                say(&message);
+            }
+        };
+        let failed = |error| Error::Input { name: source.to_string(), source: error };
         // The thread ends by itself: with the list, or when nobody takes its servers any more.
-        self.api.spawn(sender, say).map(drop).map_err(failed)?;
-        Ok(fetched)
-    }
+        api.spawn(sender, say).map(drop).map_err(failed)?;
+        Ok(Fetched::new(items, source, plan, origins, ends))
+    };
+    lists.into_iter().map(start).collect()
 }
 
 impl Inputs {
