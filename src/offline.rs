@@ -152,14 +152,15 @@ pub fn recognise(recording: &Recording) -> AnyProtocol {
     recognise_among(protocol::of_servers(), recording)
 }
 
-/// The one of `protocols` that most of the recorded datagrams belong to, or the first one of these.
+/// The one of `protocols` that most of the recorded replies belong to, and then most of the requests, which may have been
+/// tries in several; or the first one of these.
 pub fn recognise_among(protocols: impl Iterator<Item = AnyProtocol>, recording: &Recording) -> AnyProtocol {
     let score = |protocol: &AnyProtocol| {
         let asks = recording.requests.iter().filter(|request| is_request_of(*protocol, request)).count();
         let answers = recording.replies.iter().filter(|reply| belongs_to(*protocol, reply)).count();
-        asks + answers
+        (answers, asks)
     };
-    let mut best: Option<(usize, AnyProtocol)> = None;
+    let mut best: Option<((usize, usize), AnyProtocol)> = None;
     for protocol in protocols {
         let score = score(&protocol);
         if best.as_ref().is_none_or(|(most, _)| score > *most) {
@@ -188,6 +189,13 @@ pub fn is_request(direction: Direction, data: &[u8]) -> bool {
         Direction::Reply => false,
         Direction::Unknown => protocol::all().any(|protocol| is_request_of(protocol, data)),
     }
+}
+
+/// The protocol in which `request` was asked of a server that speaks `spoken`: that one, unless only another knows it.
+#[must_use]
+pub fn asked_in(spoken: AnyProtocol, request: &[u8]) -> AnyProtocol {
+    let mut known = std::iter::once(spoken).chain(protocol::all());
+    known.find(|protocol| is_request_of(*protocol, request)).unwrap_or(spoken)
 }
 
 /// True if a server would answer `data`; one that answers nonsense answers every request.

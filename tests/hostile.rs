@@ -133,6 +133,7 @@ fn replies() -> Vec<(AnyProtocol, Vec<u8>)> {
                 engine: ENGINES[index as usize % ENGINES.len()],
                 split: index % 3 == 0,
                 bzip2: index % 4 == 0,
+                alone: true,
             };
             all.extend(talk(protocol, &persona).into_iter().map(|reply| (protocol, reply)));
         }

@@ -143,7 +143,6 @@ fn a_scan_that_has_warmed_up_allocates_nothing_for_its_targets() {
     let rows = (scan.rows - made) as u64;
     assert!(rows >= 10_000, "{rows}");
     // Queues and tables may grow once more; a target has no allocation of its own.
-    println!("{} allocations for {rows} rows", allocated.count_total);
     assert!(allocated.count_total <= rows / 100, "{} allocations for {rows} rows", allocated.count_total);
 }
 

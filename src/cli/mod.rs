@@ -181,7 +181,7 @@ pub struct ScanArgs {
     #[arg(long, value_name = "N", default_value_t = 2, help_heading = "Pace")]
     pub retries: u32,
 
-    /// Longest time for one target, however it answers [default: 10s, or as long as the tries of one step take, and 5s
+    /// Longest time for one target in one protocol and at one port, however it answers [default: 10s, or as long as the tries of one step take, and 5s
     /// more for each query behind the first]
     #[arg(long, value_name = "TIME", help_heading = "Pace")]
     pub target_timeout: Option<String>,
@@ -463,7 +463,8 @@ pub struct BenchArgs {
     #[arg(long, value_name = "PATH", default_value = "auto", help_heading = "Queries")]
     pub io: String,
 
-    /// text for a person, json (one object, with histograms) or csv (one row a round, then median, min and max)
+    /// text for a person, json (one object, with histograms) or csv (one row a round, then median, min and max of
+    /// rounds at a fixed rate, or else the best round)
     #[arg(short, long, value_name = "FORMAT", default_value = "text", help_heading = "Output")]
     pub format: String,
 
@@ -539,9 +540,9 @@ pub struct FarmArgs {
     #[arg(long, value_name = "MIX", help_heading = "Servers")]
     pub mix: Option<String>,
 
-    /// any: every server answers in whichever protocol it is asked; one: each speaks one of them
-    #[arg(long, value_name = "WORD")]
-    pub protocols: Option<String>,
+    /// any: every server answers in whichever protocol it is asked; one: each speaks one of them; or the one that all speak
+    #[arg(long, value_name = "WORD", default_value = "any")]
+    pub protocols: String,
 
     /// Servers that ask for a challenge [default: 80%]
     #[arg(long, value_name = "SHARE", help_heading = "Servers")]

@@ -132,6 +132,7 @@ fn dissect(files: &[Reading], protocol: Option<AnyProtocol>, mut dissector: Diss
                 let of_server = servers.get(&datagram.from).or_else(|| servers.get(&datagram.to));
                 let Some(&protocol) = of_server else { continue };
                 let is_request = offline::is_request(datagram.direction, &datagram.data);
+                let protocol = if is_request { offline::asked_in(protocol, &datagram.data) } else { protocol };
                 dissector.datagram(datagram, is_request, protocol);
                 out.write_all(dissector.take().as_bytes())?;
             }

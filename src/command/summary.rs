@@ -63,6 +63,13 @@ fn datagrams(f: &mut fmt::Formatter<'_>, d: &Datagrams) -> fmt::Result {
     let Datagrams { sent, sent_first, sent_retry, sent_follow_up, send_errors, .. } = d;
     write!(f, "\nsent: {} = {sent_first} first + ", count(*sent, "datagram"))?;
     write!(f, "{sent_retry} retries + {sent_follow_up} follow-ups; {send_errors} not taken by the system")?;
+    if d.over_limit > 0 {
+        write!(
+            f,
+            ", {} answers not kept because those in flight hold too much memory (a smaller --window needs less)",
+            d.over_limit
+        )?;
+    }
     if d.congested > 0 {
         write!(f, ", {} delayed because it had no room", d.congested)?;
     }

@@ -10,7 +10,7 @@ use crate::cli::FarmArgs;
 use crate::error::Error;
 use crate::farm::link::LinkSettings;
 use crate::farm::site::{Clients, Place, Site};
-use crate::farm::{FarmSettings, Mix, Share};
+use crate::farm::{FarmSettings, Mix, Share, Speaks};
 use crate::net::socket;
 use crate::protocol::{self, AnyProtocol, Style};
 
@@ -52,9 +52,7 @@ pub fn farm(args: FarmArgs) -> Result<FarmConfig, Error> {
     for (key, text) in args.shares() {
         set(&mut settings, key, &format!("--{key}"), text)?;
     }
-    if let Some(text) = &args.protocols {
-        set(&mut settings, "protocols", "--protocols", text)?;
-    }
+    set(&mut settings, "protocols", "--protocols", &args.protocols)?;
     settings.link.delay = value::time("--delay", &args.delay)?;
     if let (Some(_), Some((share, _))) = (&args.replay, args.shares().find(|(name, _)| !LINK.contains(name))) {
         return Err(Error::usage(format!("--{share}: recorded servers are what they were recorded as")));
@@ -118,6 +116,11 @@ fn site(args: &FarmArgs, settings: &mut FarmSettings) -> Result<Option<Site>, Er
     let clients = Clients::new(clients.collect::<Result<_, _>>()?)
         .map_err(|reason| Error::usage(format!("--clients: {reason}")))?;
     let (place, usual, room) = match network(bind) {
+        Some((network, true)) if network.prefix_len() < LEAST_PREFIX => {
+            return Err(Error::usage(format!(
+                "--bind: {bind} is wider than a farm can use: write a /{LEAST_PREFIX} at the most"
+            )));
+        }
         Some((network, true)) => {
             let room = network.hosts().count() as u32;
             (Place::Addresses(network.hosts().next().unwrap_or(network.addr())), room.min(settings.servers), room)
@@ -130,7 +133,7 @@ fn site(args: &FarmArgs, settings: &mut FarmSettings) -> Result<Option<Site>, Er
         }
     };
     let first = place.first();
-    if first.is_unspecified() || first.is_multicast() || first.is_broadcast() {
+    if first.is_unspecified() || first.is_multicast() || first.is_broadcast() || first.is_link_local() {
         return Err(Error::usage(format!("--bind: {first} is no address of one machine")));
     }
     if let Err(reason) = socket::claim(first.into()) {
@@ -186,10 +189,16 @@ fn set(settings: &mut FarmSettings, key: &str, flag: &str, text: &str) -> Result
         (_, Some(share)) => *share = value::parse(flag, text)?,
         ("seed", _) => settings.seed = value::parse(flag, text)?,
         ("protocols", _) => {
-            settings.one_protocol = match text {
-                "any" => false,
-                "one" => true,
-                _ => return Err(Error::usage(format!("{flag}: {text:?}: servers speak any protocol, or one each"))),
+            settings.speaks = match text {
+                "any" => Speaks::Any,
+                "one" => Speaks::OneEach,
+                name => {
+                    Speaks::Only(protocol::of_servers().find(|known| known.spec().name == name).ok_or_else(|| {
+                        Error::usage(format!(
+                            "{flag}: {text:?}: write any, one (each server speaks one), or a protocol"
+                        ))
+                    })?)
+                }
             }
         }
         ("delay", _) => settings.link.delay = value::time(flag, text)?,
@@ -201,6 +210,9 @@ fn set(settings: &mut FarmSettings, key: &str, flag: &str, text: &str) -> Result
     }
     Ok(())
 }
+
+/// The widest network that a farm is put on: 10.0.0.0/8.
+const LEAST_PREFIX: u8 = 8;
 
 /// Shares that are of datagrams, and not of servers.
 const LINK: [&str; 3] = ["loss", "duplicate", "reorder"];

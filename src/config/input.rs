@@ -16,7 +16,7 @@ use super::scan::why_nothing;
 use super::steam::SteamList;
 use crate::engine::Plan;
 use crate::error::Error;
-use crate::farm::{Farm, FarmSettings};
+use crate::farm::{Farm, FarmSettings, Speaks};
 use crate::games::Game;
 use crate::output::Filter;
 use crate::protocol::{self, AnyProtocol};
@@ -300,7 +300,10 @@ impl Inputs {
                 return Err("one farm is enough for a scan".into());
             }
             let mut farm = farm_target(*servers, parameters).map_err(|error| error.to_string())?;
-            farm.one_protocol |= self.reading.protocol.is_none();
+            // Its servers speak what they are asked in, unless something else is wanted.
+            if farm.speaks == Speaks::Any {
+                farm.speaks = self.reading.protocol.map_or(Speaks::OneEach, Speaks::Only);
+            }
             self.farm = Some(farm);
             self.farm_origin = self.origin(text, None);
             return Ok(());
@@ -356,8 +359,8 @@ pub(super) fn server_protocol(name: &str) -> Result<AnyProtocol, String> {
         Some(protocol) => Ok(protocol),
         None => {
             let servers = protocol::of_servers().map(|protocol| protocol.spec().name);
-            let known: Vec<_> = [AUTO].into_iter().chain(servers).collect();
-            Err(format!("there is no protocol {name:?}: known are {}", known.join(", ")))
+            let known: Vec<_> = servers.collect();
+            Err(format!("there is no protocol {name:?} here: known are {}", known.join(", ")))
         }
     }
 }

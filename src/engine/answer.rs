@@ -8,8 +8,8 @@ use super::finished::keep_answer;
 use super::flight::Slot;
 use super::reassembly::Kept;
 use super::recent::Sender;
-use super::{Direction, Engine, MOST_HELD, microseconds};
-use crate::protocol::{Ignored, Join, Next, Step};
+use super::{Direction, Engine, Leg, MOST_HELD, microseconds};
+use crate::protocol::{AnySession, Ignored, Join, Next, Step};
 use crate::record::{Query, QuerySet, Status};
 use crate::target::Target;
 use crate::wire::DecodeError;
@@ -39,7 +39,9 @@ impl Engine {
         };
         self.log(slot, Direction::Received, received, now, data);
         let asked = self.asking(slot);
-        match self.ask_protocol(slot, data) {
+        let before = self.flights.get_mut(slot).map(|flight| flight.session);
+        let step = self.ask_protocol(slot, data).or_else(|error| self.go_back(slot, data).ok_or(error));
+        match step {
             Err(error) => {
                 self.count_undecodable(slot, Status::Malformed);
                 return Some(Oddity::Undecodable(error));
@@ -49,6 +51,14 @@ impl Engine {
                 return Some(Oddity::Ignored(class));
             }
             Ok(Step::Part) => self.take_part(slot, data, now, received),
+            Ok(Step::Answer(_)) if !self.has_room_for(slot, data) => {
+                self.datagrams.over_limit += 1;
+                self.count_undecodable(slot, Status::Malformed);
+                // As if it had not come: the next try may find room.
+                if let Some((flight, before)) = self.flights.get_mut(slot).zip(before) {
+                    flight.session = before;
+                }
+            }
             Ok(Step::Answer(next)) => {
                 if asked.contains(Query::Ping) && next != Next::Stay {
                     self.count_ping(slot, received);
@@ -84,12 +94,34 @@ impl Engine {
         step
     }
 
-    fn take_answer(&mut self, slot: Slot, data: &[u8], next: Next, now: Instant, received: Instant) {
-        if !self.has_room_for(slot, data) {
-            self.datagrams.over_limit += 1;
-            self.datagrams.undecodable += 1;
-            return;
+    /// A reply that is none of the current leg's protocol may be that of an earlier leg's, whose server is slow: then the
+    /// flight goes back to it, once.
+    fn go_back(&mut self, slot: Slot, data: &[u8]) -> Option<Step> {
+        let flight = self.flights.get_mut(slot)?;
+        let plan = &self.plans[usize::from(flight.plan)];
+        let current = plan.leg(flight.leg)?.protocol;
+        if flight.went_back || plan.speaks_only(current) {
+            return None;
         }
+        let earlier =
+            (0..flight.leg).rev().take(plan.legs.len()).filter_map(|number| Some((number, plan.leg(number)?)));
+        let here = |leg: &Leg| leg.port.apply(flight.target_port) == Some(flight.address.port());
+        for (number, leg) in earlier.filter(|(_, leg)| leg.protocol != current && here(leg)) {
+            let mut session = AnySession::Fresh;
+            let ask = plan.ask(leg.protocol, &self.settings, flight.address);
+            let step = leg.protocol.receive(&mut session, &ask, data, &mut self.found);
+            if let Ok(step @ (Step::Part | Step::Answer(_) | Step::Move(_))) = step {
+                flight.begin_leg(number, plan, flight.budget);
+                flight.session = session;
+                flight.once = false;
+                flight.went_back = true;
+                return Some(step);
+            }
+        }
+        None
+    }
+
+    fn take_answer(&mut self, slot: Slot, data: &[u8], next: Next, now: Instant, received: Instant) {
         self.count_matched(slot, received);
         self.keep(slot, data);
         self.proceed(slot, next, now);

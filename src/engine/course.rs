@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use super::finished::keep_answer;
 use super::flight::{Flight, Slot, State};
-use super::{Engine, Finished, Plan};
+use super::{Engine, Finished, Leg, Plan};
 use crate::protocol::{AnySession, Next};
 use crate::record::{Query, QuerySet, Status};
 use crate::target::Target;
@@ -118,14 +118,20 @@ impl Engine {
             return;
         }
         let settled = answered || matches!(status, Status::Ok | Status::Banned | Status::SendError | Status::Aborted);
-        if !settled && self.stopping.is_none() {
-            if status != Status::Refused {
-                self.note(slot, status);
-            }
+        let status = if settled {
+            status
+        } else if self.stopping.is_none() {
+            self.note_leg(slot, status);
             if self.next_leg(slot, status, now) {
                 return;
             }
-        }
+            status
+        } else if self.leg_behind(slot).is_some() {
+            // What comes next is not asked any more.
+            Status::Aborted
+        } else {
+            status
+        };
         self.keep_pieces(slot);
         let Some(flight) = self.flights.get_mut(slot) else { return };
         self.answer_bytes -= flight.answers.len();
@@ -166,23 +172,58 @@ impl Engine {
         self.targets.finished += 1;
     }
 
+    /// Remembers how a leg ended, for the legs behind it.
+    fn note_leg(&mut self, slot: Slot, status: Status) {
+        if status != Status::Refused {
+            if self.leg_behind(slot).is_some() {
+                self.note(slot, status);
+            }
+            return;
+        }
+        let Some(flight) = self.flights.get_mut(slot) else { return };
+        // Nobody listens there, whatever the protocol.
+        let legs = &self.plans[usize::from(flight.plan)].legs;
+        let same = |leg: &Leg| leg.port.apply(flight.target_port) == Some(flight.address.port());
+        let closed = (0..u32::BITS).zip(legs).filter(|(_, leg)| same(leg)).fold(0, |bits, (bit, _)| bits | 1 << bit);
+        flight.closed |= closed;
+    }
+
+    /// The leg behind that of a flight which is to be asked, and its port.
+    fn leg_behind(&mut self, slot: Slot) -> Option<(u16, u16)> {
+        let leg = self.flights.get_mut(slot)?.leg;
+        self.leg_from(slot, leg + 1)
+    }
+
+    /// The first leg from number `from` on that is to be asked, and its port.
+    fn leg_from(&mut self, slot: Slot, mut from: u16) -> Option<(u16, u16)> {
+        let flight = self.flights.get_mut(slot)?;
+        let plan = &self.plans[usize::from(flight.plan)];
+        let is_closed = |number: u16| {
+            let bit = usize::from(number) % plan.legs.len();
+            bit < u32::BITS as usize && flight.closed >> bit & 1 == 1
+        };
+        // Bounded by the legs of all rounds.
+        loop {
+            let (number, port) = plan.next_leg(from, flight.target_port)?;
+            if !is_closed(number) {
+                return Some((number, port));
+            }
+            from = number + 1;
+        }
+    }
+
     /// Moves a flight whose leg ended as `status` to the next one of its plan, or has it wait; false if there is none that
     /// can be asked.
     fn next_leg(&mut self, slot: Slot, status: Status, now: Instant) -> bool {
         let Some(flight) = self.flights.get_mut(slot) else { return false };
-        let (ip, target_port) = (flight.address.ip(), flight.target_port);
-        let plan = &self.plans[usize::from(flight.plan)];
-        let mut from = flight.leg + 1;
+        let ip = flight.address.ip();
         // Bounded by the legs. While another flight is asking the address of one, ours waits at its own, where a late answer
         // is still an answer; but not for ever, since the other may be waiting for just that. Then the leg is left out.
-        while let Some((number, port)) = plan.next_leg(from, target_port) {
+        let mut from = flight.leg + 1;
+        while let Some((number, port)) = self.leg_from(slot, from) {
             from = number + 1;
             let address = SocketAddr::new(ip, port);
             let Some(flight) = self.flights.get_mut(slot) else { return false };
-            if status == Status::Refused && flight.address == address {
-                // Nobody listens there, whatever the protocol.
-                continue;
-            }
             if flight.address != address && !self.flights.move_to(slot, address) {
                 let Some(flight) = self.flights.get_mut(slot) else { return false };
                 if now >= *flight.patience.get_or_insert(now + self.settings.budget) {

@@ -43,6 +43,10 @@ pub(super) struct Flight {
     pub last_sent: Instant,
     /// When the current leg ends, come what may.
     pub budget: Instant,
+    /// Legs at whose ports nobody listens, a bit each.
+    pub closed: u32,
+    /// A late reply has brought it back to an earlier leg.
+    pub went_back: bool,
     /// When it no longer waits for its turn at the address of the next leg, once it has begun to.
     pub patience: Option<Instant>,
     /// Microseconds.
@@ -280,6 +284,8 @@ impl Flight {
             forgotten: 0,
             last_sent: now,
             budget: now,
+            closed: 0,
+            went_back: false,
             patience: None,
             rtt: None,
             since_planned: None,

@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::testing::{List, Simulation, protocol, settings};
 use super::*;
 use crate::farm::link::LinkSettings;
-use crate::farm::{Behaviour, Farm, FarmSettings, Share};
+use crate::farm::{Behaviour, Farm, FarmSettings, Share, Speaks};
 use crate::protocol::{Engine as Kind, Manner, in_auto, probe};
 use crate::record::{Flags, Query, QuerySet, QueryStatus, ServerRecord};
 use crate::target::{PortRule, Target};
@@ -871,7 +871,7 @@ fn whatever() -> Plan {
 fn servers_of_every_protocol_are_found_as_what_they_are() {
     for loss in [0.0, 5.0] {
         let link = LinkSettings { loss: Share::percent(loss), delay: 20 * MS, ..LinkSettings::default() };
-        let farm = FarmSettings { one_protocol: true, link, ..servers(2_000) };
+        let farm = FarmSettings { speaks: Speaks::OneEach, link, ..servers(2_000) };
         let settings = Settings { queries: QuerySet::ALL, budget: 60_000 * MS, ..settings() };
         let mut scan = Simulation::new(settings, whatever(), farm);
         scan.run();
@@ -890,7 +890,30 @@ fn servers_of_every_protocol_are_found_as_what_they_are() {
 }
 
 fn found_or_nameless(record: &ServerRecord) -> bool {
-    record.protocol.is_empty() == (record.received == 0)
+    record.protocol.is_empty() != matches!(record.status, Status::Ok | Status::Partial)
+}
+
+#[test]
+fn a_reply_that_comes_while_another_protocol_is_tried_is_an_answer() {
+    let link = LinkSettings { delay: 750 * MS, ..LinkSettings::default() };
+    let farm = FarmSettings { link, speaks: Speaks::Only(protocol("a2s")), ..servers(50) };
+    let settings = Settings { retries: 0, budget: 60_000 * MS, timeout: 1_400 * MS, ..settings() };
+    let mut scan = Simulation::new(settings, Plan { rounds: 1, ..whatever() }, farm);
+    scan.run();
+    // The challenge is late; the answer to it is late again, and comes within the one try that is left.
+    let found = scan.records.iter().filter(|record| record.protocol == "a2s").count();
+    assert!(found >= 10 && found == scan.count(Status::Ok), "{found}: those that want no challenge, at the least");
+    assert_eq!(scan.ledger().check(), vec![]);
+}
+
+#[test]
+fn a_scan_that_is_stopped_says_so_of_targets_with_legs_left() {
+    let silent = FarmSettings { silent: Share::percent(100.0), ..servers(20) };
+    let mut scan = Simulation::new(settings(), whatever(), silent);
+    scan.run_until(1_500 * MS);
+    scan.engine.stop(scan.now);
+    scan.run();
+    assert_eq!((scan.records.len(), scan.count(Status::Aborted)), (20, 20));
 }
 
 #[test]
@@ -923,7 +946,7 @@ fn a_plan_whose_legs_all_fail_ends_in_one_row() {
     let mut scan = Simulation::new(settings(), plan, FarmSettings { silent: Share::percent(100.0), ..servers(5) });
     scan.run();
     assert_eq!((scan.records.len(), scan.count(Status::Timeout)), (5, 5));
-    assert!(scan.records.iter().all(|record| record.protocol == "probe" && record.sent == 6));
+    assert!(scan.records.iter().all(|record| record.protocol.is_empty() && record.sent == 6));
 }
 
 #[test]

@@ -18,7 +18,7 @@ pub mod site;
 
 pub use master::Masters;
 pub use replay::{Recorded, ReplayFarm};
-pub use settings::{FarmSettings, Mix, SettingError, Share};
+pub use settings::{FarmSettings, Mix, SettingError, Share, Speaks};
 
 use site::Place;
 
@@ -137,15 +137,21 @@ impl Farm {
             engine: self.one_of(&engines, index, ENGINE).unwrap_or_default(),
             split: is_one(self.settings.split, SPLIT),
             bzip2: is_one(self.settings.bzip2, BZIP2),
+            alone: self.settings.speaks != Speaks::Any,
         }
     }
 
     /// The one protocol that server `index` speaks; `None` if it speaks any.
     #[must_use]
     pub fn protocol(&self, index: u32) -> Option<AnyProtocol> {
+        match self.settings.speaks {
+            Speaks::Any => return None,
+            Speaks::Only(protocol) => return Some(protocol),
+            Speaks::OneEach => {}
+        }
         let known = || protocol::all().filter(|protocol| protocol.spec().auto != Auto::Never);
         let number = self.hash(index, PROTOCOL) % known().count() as u64;
-        known().nth(number as usize).filter(|_| self.settings.one_protocol)
+        known().nth(number as usize)
     }
 
     fn hash(&self, index: u32, purpose: u64) -> u64 {

@@ -4,6 +4,7 @@ use std::str::FromStr;
 
 use super::MOST_SERVERS;
 use super::link::LinkSettings;
+use crate::protocol::AnyProtocol;
 
 /// What a farm is like. Shares are of all servers.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -12,8 +13,8 @@ pub struct FarmSettings {
     pub servers: u32,
     /// Decides everything random.
     pub seed: u64,
-    /// Each server speaks one protocol, and not whichever it is asked in.
-    pub one_protocol: bool,
+    /// What each server speaks.
+    pub speaks: Speaks,
     /// Servers that ask for a challenge.
     pub challenge: Share,
     /// Servers with so many rules that they send them in pieces.
@@ -50,7 +51,7 @@ impl Default for FarmSettings {
         Self {
             servers: 10_000,
             seed: 1,
-            one_protocol: false,
+            speaks: Speaks::Any,
             challenge: Share::percent(80.0),
             split: Share::percent(20.0),
             bzip2: Share::percent(5.0),
@@ -129,6 +130,17 @@ impl FarmSettings {
         }
         Ok(self)
     }
+}
+
+/// The protocols of a farm's servers.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Speaks {
+    /// Each server answers in whichever it is asked; where two have the same requests, in the first of them.
+    Any,
+    /// Each speaks one, which follows from its number.
+    OneEach,
+    /// All speak this one.
+    Only(AnyProtocol),
 }
 
 /// Which servers a farm has, before single shares are set.

@@ -35,6 +35,7 @@ fn personas() -> impl Iterator<Item = Persona> {
         engine: ENGINES[index as usize % ENGINES.len()],
         split: index % 3 == 0,
         bzip2: index % 4 == 0,
+        alone: index % 5 == 0,
     })
 }
 
@@ -201,7 +202,8 @@ fn only_declared_columns_are_filled() {
         let mut filled = HashSet::new();
         for persona in personas() {
             let record = decode(protocol, &converse(protocol, &persona).answers);
-            let blank = ServerRecord::new();
+            // A variant may find that the server is one of another.
+            let blank = ServerRecord { protocol: record.protocol, ..ServerRecord::new() };
             filled.extend(
                 COLUMNS
                     .iter()
@@ -224,12 +226,14 @@ fn every_prefix_and_thousands_of_bit_flips_are_survived_within_bounds() {
         let mut rng = Rng::new(seed);
         for persona in personas().take(16) {
             let talk = converse(protocol, &persona);
-            for whole in talk.replies.iter().chain(&talk.answers).chain(&talk.requests) {
+            // Lists talk much, and say the same in each message.
+            let of_each = |messages| <[Vec<u8>]>::iter(messages).take(8);
+            for whole in of_each(&talk.replies).chain(of_each(&talk.answers)).chain(of_each(&talk.requests)) {
                 // Every prefix of short messages; `tests/hostile.rs` takes the time for every one of long ones.
                 for length in (0..=whole.len()).step_by(whole.len() / 300 + 1) {
                     attack(protocol, &persona, &whole[..length]);
                 }
-                for _ in 0..400 {
+                for _ in 0..100 {
                     let mut bent = whole.clone();
                     for _ in 0..=rng.below(3) {
                         let bit = rng.below(bent.len() as u64 * 8);

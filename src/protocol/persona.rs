@@ -24,6 +24,8 @@ pub struct Persona {
     pub split: bool,
     /// It has as many, and compresses them, if its engine can.
     pub bzip2: bool,
+    /// It speaks one protocol only, so that requests which others would understand too are for it.
+    pub alone: bool,
 }
 
 /// How a simulated server treats whoever asks.
@@ -282,6 +284,7 @@ mod tests {
             engine: Engine::Source,
             split: false,
             bzip2: false,
+            alone: false,
         }
     }
 

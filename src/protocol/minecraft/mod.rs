@@ -146,7 +146,7 @@ pub static DIALECTS: &[Dialect] = &[
                 "error",
             ],
         },
-        padding: GAMESPY_PADDING,
+        padding: JUST_CAUSE_PADDING,
         has_basic: false,
         is_just_cause: true,
         keys: &[
@@ -435,6 +435,8 @@ const HEADER_SIZE: usize = 5;
 const SESSION_BITS: u32 = 0x0F0F_0F0F;
 /// What asks for everything in the games that are not Minecraft: general information, players, teams, and in pieces.
 const GAMESPY_PADDING: [u8; 4] = [0xFF, 0xFF, 0xFF, 0x01];
+/// What asks for the form of Just Cause 2. It is what GameQ and gamedig send; replies to the padding above lack players.
+const JUST_CAUSE_PADDING: [u8; 4] = [0xFF, 0xFF, 0xFF, 0x02];
 /// Most different tokens that are taken in one step: a repeated handshake may bring a second one.
 const MAX_ROUNDS: u8 = 4;
 

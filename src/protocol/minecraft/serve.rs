@@ -21,7 +21,7 @@ struct Stat {
 
 /// Answers `request` as the server `persona` would.
 pub(super) fn serve(dialect: &Dialect, persona: &Persona, request: &[u8], replies: &mut Replies) {
-    let Some(Asked { session, stat }) = asked(dialect, request) else { return };
+    let Some(Asked { session, stat }) = asked(dialect, request, persona.alone) else { return };
     let token = persona.challenge.map_or(0, i32::from_le_bytes);
     match (persona.manner, stat) {
         // Whoever is banned gets no answer.
@@ -41,7 +41,7 @@ pub(super) fn serve(dialect: &Dialect, persona: &Persona, request: &[u8], replie
 /// Answers `request` out of what a server once sent. A recording without a token gives 0, and one without a basic stat
 /// gives the full one.
 pub(super) fn replay(dialect: &Dialect, request: &[u8], recorded: &[&[u8]], replies: &mut Replies) {
-    let Some(Asked { session, stat }) = asked(dialect, request) else { return };
+    let Some(Asked { session, stat }) = asked(dialect, request, true) else { return };
     let read = |reply: &[u8]| dialect.read(reply).ok().map(|(_, message)| message);
     let has = |wanted| recorded.iter().any(|reply| read(reply) == Some(Message::Stat(wanted)));
     let wants_basic = stat.as_ref().is_some_and(|stat| stat.padding.is_none()) && has(Form::Basic);
@@ -80,13 +80,13 @@ pub(super) fn dissect_request<S: Scribe>(fields: &mut Fields<'_, S>) -> (&'stati
 }
 
 /// What is asked, if `request` is one that servers of `dialect` answer. All answer handshakes; a stat is theirs by its
-/// padding, which Minecraft servers do not look at.
-fn asked(dialect: &Dialect, request: &[u8]) -> Option<Asked> {
+/// padding, which Minecraft servers do not look at: one that is not `alone` leaves to others what is for them.
+fn asked(dialect: &Dialect, request: &[u8], alone: bool) -> Option<Asked> {
     let asked = self::request(&mut Fields::silent(Reader::new(request.strip_prefix(REQUEST)?))).ok()?;
     let others = super::DIALECTS.iter().filter(|other| other.padding != dialect.padding);
     let is_ours = match asked.stat {
         Some(Stat { padding: Some(padding), .. }) if dialect.has_basic => {
-            others.map(|o| o.padding).all(|o| o != padding)
+            alone || others.map(|o| o.padding).all(|o| o != padding)
         }
         Some(Stat { padding, .. }) => padding == Some(dialect.padding) || (padding.is_none() && dialect.has_basic),
         None => true,
@@ -154,7 +154,8 @@ fn push_full(dialect: &Dialect, persona: &Persona, session: [u8; 4], replies: &m
         1 if dialect.has_basic => &[0; 10],
         _ => b"splitnum\0\x80",
     };
-    let whole = (!persona.split || dialect.is_just_cause).then_some(prefix);
+    let cuts = persona.split && !dialect.has_basic && !dialect.is_just_cause;
+    let whole = (!cuts).then_some(prefix);
     let mut writer = Writer { replies, session, whole, piece: vec![PAIRS], number: 0 };
     for (key, value) in pairs(dialect, persona) {
         writer.pair(&key, &value);

@@ -78,7 +78,13 @@ pub(super) fn fill(dialect: &Dialect, body: &[u8], queries: QuerySet, record: &m
     if record.rules.is_empty() {
         return;
     }
+    // Keys that nobody knows are no info.
+    let says_something = record.name.as_str().is_some() || record.players.is_some() || record.max_players.is_some();
     for query in [Query::Info, Query::Players, Query::Rules].into_iter().filter(|query| queries.contains(*query)) {
+        if !says_something {
+            record.flags |= Flags::MALFORMED;
+            break;
+        }
         // Of players nothing is known if it ended before them.
         if result.is_ok() || query != Query::Players || record.player_list.is_present() {
             record.set_query(query, QueryStatus::Ok);

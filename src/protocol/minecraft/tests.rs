@@ -88,7 +88,7 @@ fn info_alone_is_asked_with_the_basic_stat_and_lists_with_the_full_one() {
         ("minecraft", info.with(Query::Rules), b"\0\0\0\0"),
         ("minecraft", QuerySet::of(Query::Players), b"\0\0\0\0"),
         ("ut3", info, b"\xFF\xFF\xFF\x01"),
-        ("justcause2", everything(), b"\xFF\xFF\xFF\x01"),
+        ("justcause2", everything(), b"\xFF\xFF\xFF\x02"),
     ] {
         let mut talk = Talk::new(name, queries);
         assert_eq!(talk.asks(), b"");
@@ -310,6 +310,25 @@ fn players_of_just_cause_2_stand_behind_the_keys() {
     assert_eq!((record.password, record.players, record.flags), (Some(true), Some(2), Flags::NONE));
     let cut = decode("justcause2", &[&[&keys[..], &players[..9]].concat()], everything());
     assert_eq!((names(&cut), cut.flags), (vec![&b"Ann"[..]], Flags::TRUNCATED | Flags::COUNT_MISMATCH));
+}
+
+#[test]
+fn a_server_of_minecraft_answers_any_padding_in_one_datagram_unless_it_shares_its_address() {
+    for (alone, padding, answers) in [
+        (false, &b""[..], 1),
+        (false, b"\0\0\0\0", 1),
+        (false, b"\xFF\xFF\xFF\x01", 0),
+        (false, b"\xFF\xFF\xFF\x02", 0),
+        (true, b"\xFF\xFF\xFF\x01", 1),
+        (true, b"\xFF\xFF\xFF\x02", 1),
+    ] {
+        // Its token is 0.
+        let persona = Persona { split: true, alone, ..Persona::default() };
+        let request = [&b"\xFE\xFD\0\x01\x02\x03\x04\0\0\0\0"[..], padding].concat();
+        let mut replies = Replies::default();
+        dialect("minecraft").serve(&persona, &request, &mut replies);
+        assert_eq!(replies.iter().count(), answers, "{alone} {padding:?}");
+    }
 }
 
 /// Pieces of a stat; the first byte of each is its number.

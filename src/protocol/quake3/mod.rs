@@ -276,8 +276,9 @@ fn answered(request: Request, ask: &Ask<'_>, record: &mut ServerRecord) {
     request.queries(ask.queries).iter().for_each(|query| record.set_query(query, QueryStatus::Ok));
 }
 
-/// Between two datagrams to a server, and to a host: DarkPlaces, ioquake3 and FiveM count by address.
-const GAP: Duration = Duration::from_secs(1);
+/// Between two datagrams to a server, and to a host: DarkPlaces, ioquake3 and FiveM count by address. DarkPlaces answers one
+/// a second by the clock of its frames, so that a bare second is too short every other time.
+const GAP: Duration = Duration::from_millis(1_100);
 
 const COLUMNS: &[&str] = &[
     "name",
