@@ -85,13 +85,22 @@ pub struct ScanArgs {
     pub input_condition: Vec<String>,
 
     /// Ask the servers of a list while it comes in: valve-master://HOST:PORT?region=all&filter=/appid/730,
-    /// hl1-master://HOST:PORT or quake3-master://HOST:PORT?protocol=68&game=NAME; may be repeated
+    /// hl1-master://HOST:PORT, quake3-master://HOST:PORT?protocol=68&game=NAME or steam-api:?filter=/appid/730; may be
+    /// repeated
     #[arg(long, value_name = "URL", help_heading = "Targets")]
     pub from: Vec<String>,
 
-    /// Ask valve-master lists for servers of this Steam application only
+    /// Ask valve-master and steam-api lists for servers of this Steam application only
     #[arg(long, value_name = "ID", help_heading = "Targets", requires = "from")]
     pub app: Option<u32>,
+
+    /// File with the key for steam-api lists; without it the key is read from the environment, STEAM_API_KEY
+    #[arg(long, value_name = "FILE", help_heading = "Targets")]
+    pub steam_key_file: Option<PathBuf>,
+
+    /// Web server to ask in place of api.steampowered.com; the key goes over https only, or to this machine
+    #[arg(long, value_name = "URL", help_heading = "Targets", hide_short_help = true)]
+    pub steam_api_url: Option<String>,
 
     /// Ports of targets that name none, as in 27015-27030,28000 [default: the protocol's]
     #[arg(short, long, value_name = "PORTS", help_heading = "Targets")]
@@ -270,14 +279,22 @@ impl Default for ScanArgs {
 #[derive(Debug, ClapArgs)]
 #[command(after_help = LIST_EXAMPLES)]
 pub struct ListArgs {
-    /// Where the lists are: valve-master://HOST:PORT?region=all&filter=/appid/730, hl1-master://HOST:PORT or
-    /// quake3-master://HOST:PORT?protocol=68&game=NAME
+    /// Where the lists are: valve-master://HOST:PORT?region=all&filter=/appid/730, hl1-master://HOST:PORT,
+    /// quake3-master://HOST:PORT?protocol=68&game=NAME or steam-api:?filter=/appid/730
     #[arg(value_name = "URL", required = true)]
     pub lists: Vec<String>,
 
-    /// Ask valve-master lists for servers of this Steam application only
+    /// Ask valve-master and steam-api lists for servers of this Steam application only
     #[arg(long, value_name = "ID")]
     pub app: Option<u32>,
+
+    /// File with the key for steam-api lists; without it the key is read from the environment, STEAM_API_KEY
+    #[arg(long, value_name = "FILE")]
+    pub steam_key_file: Option<PathBuf>,
+
+    /// Web server to ask in place of api.steampowered.com; the key goes over https only, or to this machine
+    #[arg(long, value_name = "URL", hide_short_help = true)]
+    pub steam_api_url: Option<String>,
 
     /// Most requests a minute to each list server, or max
     #[arg(long, value_name = "RATE", default_value = "30")]

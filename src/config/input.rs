@@ -13,6 +13,7 @@ use super::auto;
 use super::farm::farm_target;
 use super::game::plan as game_plan;
 use super::scan::why_nothing;
+use super::steam::SteamList;
 use crate::engine::Plan;
 use crate::error::Error;
 use crate::farm::{Farm, FarmSettings, Speaks};
@@ -34,6 +35,8 @@ pub(super) struct Inputs {
     pub names: Vec<Name>,
     /// List servers.
     pub lists: Lists,
+    /// Lists that are fetched from the Steam Web API.
+    pub steam: Vec<SteamList>,
     /// Names of list servers to be resolved.
     pub list_names: Vec<Name>,
     pub farm: Option<FarmSettings>,
@@ -173,6 +176,7 @@ impl Inputs {
             origins,
             names: Vec::new(),
             lists: Lists::default(),
+            steam: Vec::new(),
             list_names: Vec::new(),
             farm: None,
             digests: Vec::new(),

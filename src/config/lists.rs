@@ -3,6 +3,7 @@
 use super::input::{Inputs, plan_of};
 use super::output::outputs;
 use super::scan::ScanConfig;
+use super::steam;
 use super::value::{self, Limit};
 use crate::cli::{ListArgs, ScanArgs};
 use crate::engine::Plan;
@@ -13,24 +14,26 @@ use crate::target::resolve::Name;
 use crate::target::{Hosts, Origin, Ports, Target, TargetSpec};
 
 impl Inputs {
-    /// Adds the list at `url`. Its servers are asked in their usual protocol, unless one or a game was `chosen`; `app` is
-    /// added to the filters of lists that have them.
-    pub(super) fn list(&mut self, url: &str, app: Option<u32>, chosen: bool) -> Result<(), Error> {
-        self.add_list(url, app, chosen).map_err(|reason| Error::usage(format!("list {url:?}: {reason}")))
+    /// Adds the list at `url`. Its servers are asked in their usual protocol, unless one or a game was `chosen`; `--app`
+    /// is added to the filters of lists that have them.
+    pub(super) fn list(&mut self, url: &str, args: &ScanArgs, chosen: bool) -> Result<(), Error> {
+        if let Some(parameters) = steam::parameters(url) {
+            return self.steam_list(url, parameters, args, chosen);
+        }
+        self.add_list(url, args.app, chosen).map_err(|reason| Error::usage(format!("list {url:?}: {reason}")))
     }
 
     fn add_list(&mut self, url: &str, app: Option<u32>, chosen: bool) -> Result<(), String> {
         let (place, parameters) = url.split_once('?').unwrap_or((url, ""));
         let spec = TargetSpec::parse(place).map_err(|reason| reason.to_string())?;
         let known = || protocol::of_lists().map(|list| format!("{}://HOST:PORT", list.spec().name));
-        let known = || format!("known are {}", known().collect::<Vec<_>>().join(", "));
+        let known = || format!("known are {} and steam-api:", known().collect::<Vec<_>>().join(", "));
         let word = spec.scheme.ok_or_else(|| format!("say what kind of list it is: {}", known()))?;
         let list = protocol::of_lists().find(|list| list.is_called(word));
         let list = list.ok_or_else(|| format!("there is no kind of list {word:?}: {}", known()))?;
         let parameters = app.map_or_else(|| parameters.to_owned(), |app| format!("{parameters}&app={app}"));
         list.check_parameters(&parameters)?;
-        let usual = list.lists().and_then(protocol::by_name);
-        let servers = usual.filter(|_| !chosen).map_or_else(|| self.reading.plan(), plan_of);
+        let servers = self.plan_of_listed(list.lists(), chosen);
         let plan = self.plans.len() as u16;
         self.plans.push(Plan { parameters: parameters.into(), ..Plan::of(list) });
         self.lists.plans.insert(plan, servers);
@@ -54,6 +57,12 @@ impl Inputs {
         }
         Ok(())
     }
+
+    /// The plan of servers that are `usually` of some protocol, unless one or a game was `chosen`.
+    pub(super) fn plan_of_listed(&self, usually: Option<&str>, chosen: bool) -> u16 {
+        let usual = usually.and_then(protocol::by_name);
+        usual.filter(|_| !chosen).map_or_else(|| self.reading.plan(), plan_of)
+    }
 }
 
 /// What `fragscan list` does.
@@ -72,6 +81,8 @@ pub fn list(args: ListArgs, random: u64) -> Result<ListConfig, Error> {
         from: args.lists,
         app: args.app,
         list_rate: args.list_rate,
+        steam_key_file: args.steam_key_file,
+        steam_api_url: args.steam_api_url,
         exclude: args.exclude,
         exclude_file: args.exclude_file,
         include_private: args.include_private,

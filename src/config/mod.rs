@@ -12,6 +12,7 @@ mod lists;
 mod output;
 mod query;
 mod scan;
+mod steam;
 mod value;
 
 pub use bench::{BenchConfig, Length, ReportFormat, bench};

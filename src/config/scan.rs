@@ -11,6 +11,7 @@ use super::game;
 use super::input::{AUTO, InputDigest, Inputs, Reading, more_lines, server_protocol};
 use super::lists::list_gap;
 use super::output::{Output, outputs, refuse_collisions};
+use super::steam;
 use super::value::{self, Limit};
 use crate::cli::ScanArgs;
 use crate::engine::{Auto, LEAST_RATE, Plan, Rate, Settings};
@@ -193,19 +194,20 @@ impl ScanConfig {
     /// Makes the set of targets, with those of the farm that was started in the meantime.
     ///
     /// With `--strict`, targets that cannot be asked at all are an error too.
-    /// `complain` is told of what cannot be read of standard input later.
+    /// `complain` is told of what cannot be read of standard input later, and of what holds up a list.
     pub fn prepare(
         mut self,
         farm: Option<&Farm>,
-        complain: impl Fn(&dyn Display) + Send + 'static,
+        complain: impl Fn(&dyn Display) + Clone + Send + 'static,
     ) -> Result<Prepared, Error> {
         if let Some(farm) = farm {
             self.inputs.add_farm(farm);
         }
         let zones = self.inputs.builder.zones();
-        let lists = std::mem::take(&mut self.inputs.lists);
+        let mut lists = std::mem::take(&mut self.inputs.lists);
         let fetched = FetchedEnds::default();
-        let later = self.stdin.is_some() || !self.inputs.names.is_empty() || lists.open > 0;
+        let later =
+            self.stdin.is_some() || !self.inputs.names.is_empty() || lists.open > 0 || !self.inputs.steam.is_empty();
         let origins = self.inputs.origins.clone();
         let plans = std::mem::take(&mut self.inputs.plans).into();
         let (targets, tally) = std::mem::take(&mut self.inputs.builder)
@@ -224,6 +226,8 @@ impl ScanConfig {
         let tally = Arc::new(Mutex::new(tally));
         let targets: Box<dyn Source> = if later {
             families = (true, true);
+            let say = (!self.messages.quiet).then(|| complain.clone());
+            lists.fetched = steam::start(std::mem::take(&mut self.inputs.steam), &origins, &fetched, say.as_ref())?;
             let items = self.inputs.start(self.stdin, complain)?;
             Box::new(Stream::new(targets, items, lists, zones, Arc::clone(&tally), self.order, self.seed))
         } else {
@@ -413,7 +417,8 @@ fn inputs(args: &ScanArgs) -> Result<(Inputs, Option<u32>), Error> {
         inputs.argument(text)?;
     }
     for url in &args.from {
-        inputs.list(url, args.app, args.protocol.is_some() || game.is_some())?;
+        let chosen = args.protocol.is_some() || game.is_some();
+        inputs.list(url, args, chosen)?;
     }
     let mut stdin = None;
     for path in &args.input {

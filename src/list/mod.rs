@@ -4,6 +4,8 @@
 //! in as they come. A channel that nobody takes from any more means that the scan is over. List servers that are asked
 //! over UDP are protocols instead (`valve_master` and its neighbours): the engine asks them.
 
+pub mod steam_api;
+
 use std::net::SocketAddr;
 use std::sync::Arc;
 

@@ -97,7 +97,7 @@ impl Patience {
 }
 
 /// The parameters of a URL: `key=value` or `key`, between `&`, with `%26` for what would mean something else.
-pub(super) fn parameters(text: &str) -> impl Iterator<Item = (&str, String)> {
+pub fn parameters(text: &str) -> impl Iterator<Item = (&str, String)> {
     text.split('&').filter(|pair| !pair.is_empty()).map(|pair| {
         let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
         (key, decoded(value))
@@ -119,7 +119,8 @@ fn decoded(text: &str) -> String {
 }
 
 /// What to say of a parameter that a list does not have; `known` are those that it has.
-pub(super) fn unknown_parameter(key: &str, known: &str) -> String {
+#[must_use]
+pub fn unknown_parameter(key: &str, known: &str) -> String {
     format!("{key:?} is no parameter of this list: it has {known}")
 }
 

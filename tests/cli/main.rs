@@ -17,5 +17,6 @@ mod lists;
 mod names;
 mod order;
 mod output;
+mod steam_api;
 mod stopping;
 mod support;

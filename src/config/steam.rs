@@ -1,0 +1,196 @@
+//! `steam-api:` lists: what to ask for, and the key to ask with.
+
+use std::env;
+use std::fmt::Display;
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+use std::sync::Arc;
+
+use crossbeam_channel::bounded;
+
+use super::input::Inputs;
+use super::lists::list_gap;
+use crate::cli::ScanArgs;
+use crate::error::Error;
+use crate::list::steam_api::{Key, MOST_ROWS, Patience, SteamApi, Url};
+use crate::protocol::{master, valve_filter};
+use crate::target::{Fetched, FetchedEnds, Origins};
+
+/// A list of the Steam Web API that is to be fetched.
+pub(super) struct SteamList {
+    /// What was typed.
+    pub source: Arc<str>,
+    /// Plan of the servers that it names.
+    pub plan: u16,
+    pub api: SteamApi,
+}
+
+/// Starts to fetch `lists`; `say`, if anybody listens, tells a person what holds them up.
+pub(super) fn start(
+    lists: Vec<SteamList>,
+    origins: &Origins,
+    ends: &FetchedEnds,
+    say: Option<&(impl Fn(&dyn Display) + Clone + Send + 'static)>,
+) -> Result<Vec<Fetched>, Error> {
+    let start = |SteamList { source, plan, api }: SteamList| {
+        let (sender, items) = bounded(WAITING);
+        let say = say.cloned();
+        let say = move |message: &str| {
+            if let Some(say) = &say {
+                say(&message);
+            }
+        };
+        let failed = |error| Error::Input { name: source.to_string(), source: error };
+        // The thread ends by itself: with the list, or when nobody takes its servers any more.
+        api.spawn(sender, say).map(drop).map_err(failed)?;
+        Ok(Fetched::new(items, source, plan, origins, ends))
+    };
+    lists.into_iter().map(start).collect()
+}
+
+impl Inputs {
+    /// Adds the list of the Steam Web API at `url`, of which the `parameters` are a part. Its servers are asked in A2S, unless
+    /// a protocol or a game was `chosen`.
+    pub(super) fn steam_list(
+        &mut self,
+        url: &str,
+        parameters: &str,
+        args: &ScanArgs,
+        chosen: bool,
+    ) -> Result<(), Error> {
+        // The URL is printed and stands in metadata: a key must not be in it.
+        if master::parameters(parameters).any(|(key, _)| key.eq_ignore_ascii_case("key")) {
+            return Err(Error::usage(format!("list steam-api: write no key into the URL; {HOW_TO_GIVE_A_KEY}")));
+        }
+        let question = Question::read(parameters, args.app);
+        let question = question.map_err(|reason| Error::usage(format!("list {url:?}: {reason}")))?;
+        let address = args.steam_api_url.as_deref().map(Url::new).transpose();
+        let address = address.map_err(|reason| Error::usage(format!("--steam-api-url: {reason}")))?;
+        let api = SteamApi {
+            filter: question.filter,
+            most_rows: question.limit,
+            key: key(args.steam_key_file.as_deref())?,
+            url: address.unwrap_or_default(),
+            patience: Patience { gap: list_gap(&args.list_rate)?, ..Patience::default() },
+        };
+        let plan = self.plan_of_listed(Some("a2s"), chosen);
+        self.steam.push(SteamList { source: url.into(), plan, api });
+        Ok(())
+    }
+}
+
+/// The parameters of a `steam-api:` URL; none if it is another kind of list.
+pub(super) fn parameters(url: &str) -> Option<&str> {
+    let rest = url.strip_prefix("steam-api")?;
+    let rest = rest.strip_prefix(':').map_or(rest, |rest| rest.strip_prefix("//").unwrap_or(rest));
+    if rest.is_empty() { Some("") } else { rest.strip_prefix('?') }
+}
+
+/// What is asked for.
+#[derive(Debug, PartialEq, Eq)]
+struct Question {
+    filter: String,
+    limit: usize,
+}
+
+impl Question {
+    /// Reads `filter=…&app=…&limit=…`; the error says what to write instead.
+    fn read(text: &str, app: Option<u32>) -> Result<Self, String> {
+        let mut question = Self { filter: String::new(), limit: MOST_ROWS };
+        let mut apps: Vec<u32> = app.into_iter().collect();
+        for (key, value) in master::parameters(text) {
+            match key {
+                "filter" => {
+                    let filter = valve_filter::read(&value).map_err(|error| error.to_string())?;
+                    // Behind a backslash that closes the last value no other condition can stand.
+                    let closed = filter.split('\\').count() % 2 == 0 && filter.ends_with('\\');
+                    question.filter += if closed { &filter[..filter.len() - 1] } else { &filter };
+                }
+                "app" => apps.push(value.parse().map_err(|_| format!("app: {value:?} is not a number"))?),
+                "limit" => {
+                    let limit = value.parse().ok().filter(|limit| (1..=MOST_ROWS).contains(limit));
+                    let wrong = || format!("limit: {value:?} is not a number of rows from 1 to {MOST_ROWS}");
+                    question.limit = limit.ok_or_else(wrong)?;
+                }
+                _ => return Err(master::unknown_parameter(key, "filter, app and limit")),
+            }
+        }
+        for app in apps {
+            question.filter += "\\appid\\";
+            question.filter += &app.to_string();
+        }
+        Ok(question)
+    }
+}
+
+/// The key in the file at `path`, or else in the environment.
+fn key(path: Option<&Path>) -> Result<Key, Error> {
+    let Some(path) = path else {
+        let text = env::var_os(VARIABLE).filter(|text| !text.is_empty());
+        let missing = || Error::usage(format!("steam-api: a key of the Steam Web API is needed; {HOW_TO_GIVE_A_KEY}"));
+        let wrong = |reason| Error::usage(format!("{VARIABLE}: {reason}"));
+        return Key::new(&text.ok_or_else(missing)?.to_string_lossy()).map_err(wrong);
+    };
+    let name = path.display().to_string();
+    let mut text = Vec::new();
+    match File::open(path).and_then(|file| file.take(LONGEST_FILE).read_to_end(&mut text)) {
+        Ok(_) => {
+            let wrong = |reason| Error::usage(format!("--steam-key-file {name:?}: {reason}"));
+            Key::new(&String::from_utf8_lossy(&text)).map_err(wrong)
+        }
+        // Whoever typed the key in place of the file must not find it in a log as well.
+        Err(_) if name.len() == KEY_DIGITS && name.bytes().all(|byte| byte.is_ascii_hexdigit()) => {
+            Err(Error::usage("--steam-key-file: there is no such file; name the file that holds the key, not the key"))
+        }
+        Err(source) => Err(Error::Input { name, source }),
+    }
+}
+
+/// Servers that were named and not taken.
+const WAITING: usize = 1 << 12;
+const VARIABLE: &str = "STEAM_API_KEY";
+const HOW_TO_GIVE_A_KEY: &str =
+    "put it into a file and name that with --steam-key-file, or into the environment as STEAM_API_KEY";
+/// Digits of a key today.
+const KEY_DIGITS: usize = 32;
+/// A file with more in it holds something else.
+const LONGEST_FILE: u64 = 4096;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_of_the_web_api_are_told_from_others() {
+        for (url, expected) in [
+            ("steam-api", Some("")),
+            ("steam-api:", Some("")),
+            ("steam-api:?filter=/appid/730", Some("filter=/appid/730")),
+            ("steam-api://?limit=5", Some("limit=5")),
+            ("steam-api:filter=/appid/730", None),
+            ("steam-apis:?a", None),
+            ("valve-master://192.0.2.1", None),
+        ] {
+            assert_eq!(parameters(url), expected, "{url}");
+        }
+    }
+
+    #[test]
+    fn filters_can_be_added_to_and_mistakes_are_named() {
+        let read = |text, app| Question::read(text, app).map(|question| (question.filter, question.limit));
+        assert_eq!(read("", None), Ok((String::new(), 10_000)));
+        let all = read(r"filter=\empty\1\&filter=/gametype/&app=10&limit=7", Some(730));
+        assert_eq!(all, Ok((r"\empty\1\gametype\\appid\730\appid\10".to_owned(), 7)));
+        for (text, problem) in [
+            ("filter=/typo/1", "there is no key \"typo\""),
+            ("app=cs", "app: \"cs\" is not a number"),
+            ("limit=0", "from 1 to 10000"),
+            ("limit=10001", "from 1 to 10000"),
+            ("region=all", "\"region\" is no parameter"),
+        ] {
+            let error = read(text, None).expect_err(text);
+            assert!(error.contains(problem), "{text}: {error}");
+        }
+    }
+}

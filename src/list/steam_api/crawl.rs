@@ -1,0 +1,189 @@
+//! Asks question after question until a list is whole: what to do with an answer, how long to wait, when to give up.
+//!
+//! It neither talks to anybody nor waits by itself, so that hours of waiting take a test no time.
+
+use std::time::Duration;
+
+use super::partition::{Partition, Question};
+use super::server::{Rows, Server};
+
+/// Whom the questions go to and the servers come from.
+pub(super) trait Surroundings {
+    /// Asks Steam.
+    fn ask(&mut self, question: &Question) -> Answer;
+    /// Lets time pass.
+    fn wait(&mut self, time: Duration);
+    /// Takes a server; false when nobody wants any more.
+    fn found(&mut self, server: Server) -> bool;
+    /// Tells a person.
+    fn say(&mut self, message: &str);
+}
+
+/// What came of a question.
+#[derive(Debug)]
+pub(super) enum Answer {
+    /// Rows; none if nothing matches, or if Steam throttles: it does not say which.
+    Rows(Rows),
+    /// Not now, and this is why; with how long Steam wants to be left alone, if it said so.
+    Later(String, Option<Duration>),
+    /// Never, and this is why.
+    Never(String),
+}
+
+/// How patient to be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Patience {
+    /// Between two questions.
+    pub gap: Duration,
+    /// Before a question is asked again for the first time; doubled from then on.
+    pub first_wait: Duration,
+    /// No such wait is longer.
+    pub longest_wait: Duration,
+}
+
+impl Default for Patience {
+    /// 30 questions a minute, and waits of 30 s to 5 min: clients of the API count on 30 to 60 s until it answers again.
+    fn default() -> Self {
+        Self { gap: Duration::from_secs(2), first_wait: Duration::from_secs(30), longest_wait: Duration::from_mins(5) }
+    }
+}
+
+/// How it ended.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Ending {
+    Complete,
+    /// Servers are missing, and this is why.
+    Incomplete(String),
+    /// Nobody wanted any more.
+    Unwanted,
+}
+
+/// Asks what `partition` wants to know until it wants no more.
+pub(super) fn crawl(mut partition: Partition, patience: &Patience, around: &mut impl Surroundings) -> Ending {
+    let mut loss = Loss::default();
+    let mut lost_before = false;
+    // Bounded: beyond so many questions it is not a list any more.
+    for number in 0..MOST_QUESTIONS {
+        let Some(question) = partition.poll_question() else { return loss.ending(&partition) };
+        if number > 0 {
+            around.wait(patience.gap);
+        }
+        let rows = match settle(&question, patience, around) {
+            Settled::Rows(rows) => {
+                lost_before = false;
+                rows
+            }
+            Settled::Never(why) => return loss.given_up(&partition, &why),
+            // One question may be odd; after two in a row it is the others' turn no more.
+            Settled::Lost(why) if lost_before => return loss.given_up(&partition, &why),
+            Settled::Lost(why) => {
+                around.say(&format!("{}: {why}; going on without", describe(&question)));
+                lost_before = true;
+                loss.unanswered += 1;
+                loss.why = why;
+                Rows::default()
+            }
+        };
+        loss.odd += rows.odd;
+        let new = partition.handle_answer(rows.servers, rows.odd);
+        if !new.into_iter().all(|server| around.found(server)) {
+            return Ending::Unwanted;
+        }
+    }
+    loss.given_up(&partition, "these are more questions than Steam is asked for one list")
+}
+
+/// What became of a question in the end.
+enum Settled {
+    Rows(Rows),
+    /// No answer, however often it was asked.
+    Lost(String),
+    Never(String),
+}
+
+/// Asks until there is an answer.
+fn settle(question: &Question, patience: &Patience, around: &mut impl Surroundings) -> Settled {
+    let mut wait = patience.first_wait;
+    let mut attempt = 0;
+    // Bounded by `TRIES`.
+    loop {
+        attempt += 1;
+        let (why, wanted) = match around.ask(question) {
+            // Where nothing may be the truth, three times nothing over longer than Steam throttles is believed.
+            Answer::Rows(rows) if rows.servers.is_empty() && rows.odd == 0 => {
+                if !question.witnessed && attempt == TRIES_FOR_NOTHING {
+                    return Settled::Rows(rows);
+                }
+                let what = if question.witnessed { "no servers, though there are some" } else { "no servers" };
+                (format!("Steam answered with {what}, which it also does when it was asked too often"), None)
+            }
+            Answer::Rows(rows) => return Settled::Rows(rows),
+            Answer::Never(why) => return Settled::Never(why),
+            Answer::Later(why, wanted) => (why, wanted),
+        };
+        let time = wanted.unwrap_or(wait);
+        if attempt == TRIES {
+            return Settled::Lost(format!("{why}; asked {attempt} times"));
+        }
+        if time > LONGEST_WANTED {
+            return Settled::Never(format!("{why}; it wants to be left alone for {} s", time.as_secs()));
+        }
+        around.say(&format!("{}: {why}; asking again in {time:?}", describe(question)));
+        around.wait(time);
+        wait = (wait * 2).min(patience.longest_wait);
+    }
+}
+
+fn describe(question: &Question) -> String {
+    if question.filter.is_empty() { "steam-api".into() } else { format!("steam-api {}", question.filter) }
+}
+
+/// What is known to be missing.
+#[derive(Default)]
+struct Loss {
+    /// Questions without an answer, and why the last one has none.
+    unanswered: usize,
+    why: String,
+    /// Rows that could not be read.
+    odd: usize,
+}
+
+impl Loss {
+    fn given_up(mut self, partition: &Partition, why: &str) -> Ending {
+        self.unanswered += partition.waiting();
+        self.why = why.into();
+        self.ending(partition)
+    }
+
+    fn ending(self, partition: &Partition) -> Ending {
+        let mut missing = Vec::new();
+        if self.unanswered > 0 {
+            missing.push(format!("{} without an answer: {}", count(self.unanswered, "question"), self.why));
+        }
+        if let Some(first) = partition.too_big().first() {
+            let first = if first.is_empty() { "everything" } else { first };
+            let parts = count(partition.too_big().len(), "part");
+            missing.push(format!("{parts} with too many servers and nothing to tell them apart, as in {first}"));
+        }
+        if self.odd > 0 {
+            missing.push(format!("{} that cannot be read", count(self.odd, "row")));
+        }
+        if missing.is_empty() {
+            return Ending::Complete;
+        }
+        Ending::Incomplete(format!("{}, and {}", count(partition.given(), "server"), missing.join("; ")))
+    }
+}
+
+fn count(number: usize, what: &str) -> String {
+    format!("{number} {what}{}", if number == 1 { "" } else { "s" })
+}
+
+/// How often a question is asked at most: with the usual waits over seven and a half minutes.
+const TRIES: u32 = 5;
+/// How often if nothing may be the answer: with the usual waits over a minute and a half.
+const TRIES_FOR_NOTHING: u32 = 3;
+/// Who wants to be left alone for longer is not asked any more.
+const LONGEST_WANTED: Duration = Duration::from_hours(1);
+/// Steam allows 100,000 calls a day.
+const MOST_QUESTIONS: usize = 10_000;
