@@ -6,11 +6,11 @@
 //! ```
 //!
 //! The id of the next batch comes with each one; 0, or -1, says that there is none. Masters that stay silent to `e` are
-//! asked for `c`. Addresses and ports are in network order, ids are whatever the master sent.
+//! asked for `c`, twice or more in case that some of the answer was lost. Addresses and ports are in network order, ids are whatever the master sent.
 //!
 //! Source: `proto_oob.h` of the Half-Life SDK (`A2M_GET_SERVERS`, `A2M_GET_SERVERS_BATCH`), and qstat.
 
-use super::master::{self, LISTEN, MOST_CIRCLES, Patience, Roll, Style};
+use super::master::{self, Answer, LISTEN, MOST_CIRCLES, Patience, Roll, Style, Union};
 use super::{Ask, Auto, Dissection, Fields, Found, Manner, Next, Persona, Protocol, Replies, Spec, Step, a2s};
 use crate::record::ServerRecord;
 use crate::wire::{DecodeError, Problem, Reader};
@@ -39,6 +39,8 @@ pub struct Session {
     /// The batch that is awaited.
     next: [u8; 4],
     form: Form,
+    /// The list of a master without batches.
+    list: Union,
     patience: Patience,
     /// More is listened for.
     listening: bool,
@@ -95,28 +97,31 @@ impl Protocol for Dialect {
         } else {
             return Err(reader.error(Problem::Type));
         };
-        let mut new = false;
+        // Nothing marks the end of a list without batches: any of its datagrams may be the last one.
+        let mut answer = Answer { ended: true, ..Answer::default() };
         while !reader.is_empty() {
             let Ok(server) = reader.address::<4>() else {
                 found.note_ragged();
                 break;
             };
-            new |= server != ask.address && found.push(server);
+            answer.entries += 1;
+            answer.new += u32::from(server != ask.address && found.push(server));
         }
         session.answered = true;
         session.listening = false;
-        if new {
+        if answer.new > 0 {
             session.patience.restore();
             session.circles = 0;
         }
         let Some(next) = next else {
+            session.list.take(answer);
             session.listening = true;
             return Ok(Step::Move(Next::Listen(LISTEN)));
         };
         if ENDS.contains(&next) {
             return Ok(Step::Move(Next::Finish));
         }
-        if !new {
+        if answer.new == 0 {
             // An earlier batch once more, behind which the right one may come; or the list goes round in circles.
             session.listening = true;
             return Ok(Step::Move(Next::Listen(LISTEN)));
@@ -127,9 +132,11 @@ impl Protocol for Dialect {
 
     fn silence(&self, session: &mut Session, _ask: &Ask<'_>) -> Next {
         if std::mem::take(&mut session.listening) {
+            if let Some(next) = session.list.settle() {
+                return next;
+            }
             session.circles += 1;
-            let again = session.form == Form::Batches && session.circles < MOST_CIRCLES;
-            return if again { Next::Send } else { Next::Finish };
+            return if session.circles < MOST_CIRCLES { Next::Send } else { Next::Finish };
         }
         if !session.answered && session.form == Form::Batches {
             session.form = Form::Whole;
@@ -269,6 +276,8 @@ mod tests {
         list.request(&session, &ask, &mut request);
         assert_eq!(request, b"c");
         let reply = b"\xFF\xFF\xFF\xFFd\n\xC6\x33\x64\x01\x69\x87";
+        assert_eq!(list.receive(&mut session, &ask, reply, &mut found), Ok(Step::Move(Next::Listen(LISTEN))));
+        assert_eq!(list.silence(&mut session, &ask), Next::Send, "some of it may have been lost");
         assert_eq!(list.receive(&mut session, &ask, reply, &mut found), Ok(Step::Move(Next::Listen(LISTEN))));
         assert_eq!(list.silence(&mut session, &ask), Next::Finish);
         assert_eq!(found.pop().map(|address| address.to_string()).as_deref(), Some("198.51.100.1:27015"));

@@ -96,6 +96,59 @@ impl Patience {
     }
 }
 
+/// A list that comes as a whole each time it is asked for, in datagrams of which nothing says how many there are: answers
+/// are united until one behind the first held everything, or two brought nothing new.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Union {
+    /// Answers that are over.
+    answers: u8,
+    /// How many of them, one after the other, brought nothing new.
+    quiet: u8,
+    /// Different servers of all answers.
+    servers: u32,
+    /// This answer, as far as it has come; none of it, if nothing has.
+    answer: Option<Answer>,
+}
+
+/// An answer, or a datagram of one.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Answer {
+    /// Servers that it named, and how many of them nothing else had named before.
+    pub entries: u32,
+    pub new: u32,
+    /// It has come to its end, as far as its protocol marks one.
+    pub ended: bool,
+}
+
+impl Union {
+    /// Something was answered.
+    pub(super) fn has_begun(&self) -> bool {
+        self.answers > 0 || self.answer.is_some()
+    }
+
+    /// Takes one more datagram of the answer.
+    pub(super) fn take(&mut self, part: Answer) {
+        let answer = self.answer.get_or_insert_default();
+        answer.entries = answer.entries.saturating_add(part.entries);
+        answer.new = answer.new.saturating_add(part.new);
+        answer.ended |= part.ended;
+    }
+
+    /// What to do when nothing more comes; nothing is known if there was no answer.
+    pub(super) fn settle(&mut self) -> Option<Next> {
+        let answer = self.answer.take()?;
+        self.answers += 1;
+        self.servers = self.servers.saturating_add(answer.new);
+        self.quiet = if answer.new == 0 { self.quiet + 1 } else { 0 };
+        let whole = self.answers > 1 && answer.ended && answer.entries >= self.servers;
+        Some(match self.answers {
+            _ if whole || self.quiet > 1 => Next::Finish,
+            MOST_ANSWERS.. => Next::Fail(Status::Timeout),
+            _ => Next::Send,
+        })
+    }
+}
+
 /// The parameters of a URL: `key=value` or `key`, between `&`, with `%26` for what would mean something else.
 pub fn parameters(text: &str) -> impl Iterator<Item = (&str, String)> {
     text.split('&').filter(|pair| !pair.is_empty()).map(|pair| {
@@ -126,6 +179,8 @@ pub fn unknown_parameter(key: &str, known: &str) -> String {
 
 /// How long the rest of a list that comes in several datagrams is waited for.
 pub(super) const LISTEN: Duration = Duration::from_secs(1);
+/// Answers that are united at most.
+const MOST_ANSWERS: u8 = 12;
 /// Times that a page is asked for of a list that names nothing new.
 pub(super) const MOST_CIRCLES: u8 = 2;
 /// Between two rounds of tries that stay unanswered.

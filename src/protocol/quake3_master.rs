@@ -9,13 +9,13 @@
 //!
 //! Entries have a fixed width: the bytes of `\` and `/` occur inside addresses. A list comes in as many datagrams as it
 //! takes, in any order; only the last one ends with `EOT`, which some masters leave out. Nothing says how many there are,
-//! so the list is asked for again, and the answers united, until one of them held everything, or two brought nothing new.
+//! so the list is asked for again, and the answers united.
 //!
 //! Source: `doc/techinfo.txt` of dpmaster, and captures of it.
 
-use super::master::{self, LISTEN, Patience, Roll, Style};
+use super::master::{self, Answer, LISTEN, Patience, Roll, Style, Union};
 use super::{Ask, Auto, Dissection, Fields, Found, Manner, Next, Persona, Protocol, Replies, Spec, Step, a2s};
-use crate::record::{ServerRecord, Status};
+use crate::record::ServerRecord;
 use crate::wire::{DecodeError, Problem, Reader};
 
 /// A variant of the protocol.
@@ -39,24 +39,10 @@ pub static DIALECTS: &[Dialect] = &[Dialect {
 /// How far the list is.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Session {
-    /// Answers that are over.
-    rounds: u8,
-    /// How many of them, one after the other, brought nothing new.
-    quiet: u8,
-    /// Different servers of all answers.
-    servers: u32,
-    /// This answer, as far as it has come; none of it, if nothing has.
-    round: Option<Round>,
+    list: Union,
     /// The master stayed silent to the extended request.
     plain: bool,
     patience: Patience,
-}
-
-#[derive(Debug, Clone, Copy, Default)]
-struct Round {
-    entries: u32,
-    new: u32,
-    ended: bool,
 }
 
 impl Protocol for Dialect {
@@ -96,8 +82,12 @@ impl Protocol for Dialect {
         found: &mut Found,
     ) -> Result<Step, DecodeError> {
         let mut reader = read_header(data)?;
-        let mut round = session.round.unwrap_or_default();
-        while !reader.is_empty() && !round.skip_end(&mut reader) {
+        let mut answer = Answer::default();
+        while !reader.is_empty() {
+            if skip_end(&mut reader) {
+                answer.ended = true;
+                break;
+            }
             let entry = match reader.u8()? {
                 V4 => reader.address::<4>(),
                 V6 => reader.address::<16>(),
@@ -107,33 +97,25 @@ impl Protocol for Dialect {
                 found.note_ragged();
                 break;
             };
-            round.entries += 1;
-            round.new += u32::from(server != ask.address && found.push(server));
+            answer.entries += 1;
+            answer.new += u32::from(server != ask.address && found.push(server));
         }
-        session.round = Some(round);
+        session.list.take(answer);
         session.patience.restore();
         // Also behind the end: the datagrams may have overtaken each other.
         Ok(Step::Move(Next::Listen(LISTEN)))
     }
 
     fn silence(&self, session: &mut Session, ask: &Ask<'_>) -> Next {
-        let Some(round) = session.round.take() else {
-            let extended = !session.plain && Parameters::read(ask.parameters).is_ok_and(|p| !p.game.is_empty());
-            if session.rounds == 0 && extended {
-                session.plain = true;
-                return Next::Send;
-            }
-            return session.patience.lose(session.rounds > 0);
-        };
-        session.rounds += 1;
-        session.servers = session.servers.saturating_add(round.new);
-        session.quiet = if round.new == 0 { session.quiet + 1 } else { 0 };
-        let whole = session.rounds > 1 && round.ended && round.entries >= session.servers;
-        match session.rounds {
-            _ if whole || session.quiet > 1 => Next::Finish,
-            MOST_ROUNDS.. => Next::Fail(Status::Timeout),
-            _ => Next::Send,
+        if let Some(next) = session.list.settle() {
+            return next;
         }
+        let extended = !session.plain && Parameters::read(ask.parameters).is_ok_and(|p| !p.game.is_empty());
+        if !session.list.has_begun() && extended {
+            session.plain = true;
+            return Next::Send;
+        }
+        session.patience.lose(session.list.has_begun())
     }
 
     fn decode(&self, _answers: &[&[u8]], _ask: &Ask<'_>, _record: &mut ServerRecord) {}
@@ -153,7 +135,7 @@ impl Protocol for Dialect {
         fields.span("command", data.len() - body - a2s::HEADER.len());
         let mut number = 0;
         while !fields.reader().is_empty() {
-            if Round::default().skip_end(&mut fields.reader().clone()) {
+            if skip_end(&mut fields.reader().clone()) {
                 fields.leave();
                 fields.bytes("end");
                 break;
@@ -215,17 +197,14 @@ impl Protocol for Dialect {
     }
 }
 
-impl Round {
-    /// Skips the end of the list, if it comes next. `EOT` is also what 69.79.84.x begins with, in an entry of full width.
-    fn skip_end(&mut self, reader: &mut Reader<'_>) -> bool {
-        let rest = reader.rest().strip_prefix(&[V4]).unwrap_or_default();
-        let is_end = rest.starts_with(END) || (rest.starts_with(b"EOT") && rest.len() < END.len());
-        if is_end {
-            reader.take_rest();
-            self.ended = true;
-        }
-        is_end
+/// Skips the end of the list, if it comes next. `EOT` is also what 69.79.84.x begins with, in an entry of full width.
+fn skip_end(reader: &mut Reader<'_>) -> bool {
+    let rest = reader.rest().strip_prefix(&[V4]).unwrap_or_default();
+    let is_end = rest.starts_with(END) || (rest.starts_with(b"EOT") && rest.len() < END.len());
+    if is_end {
+        reader.take_rest();
     }
+    is_end
 }
 
 /// What is asked for.
@@ -294,8 +273,6 @@ const V6: u8 = b'/';
 const END: &[u8] = b"EOT\0\0\0";
 /// Servers in a datagram of dpmaster's.
 const PART: usize = 196;
-/// Answers that are united at most.
-const MOST_ROUNDS: u8 = 12;
 
 #[cfg(test)]
 mod tests {

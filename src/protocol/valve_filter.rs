@@ -77,7 +77,8 @@ enum Kind {
     Text,
 }
 
-/// The keys of Valve's lists, then those that `Xash3D`'s list has besides.
+/// The keys of Valve's lists (`region` is the Web API's: masters have it in their request), then those that `Xash3D`'s list
+/// has besides.
 const KEYS: &[(&str, Kind)] = &[
     ("nor", Kind::Group),
     ("nand", Kind::Group),
@@ -102,6 +103,7 @@ const KEYS: &[(&str, Kind)] = &[
     ("gamedataor", Kind::Text),
     ("name_match", Kind::Text),
     ("version_match", Kind::Text),
+    ("region", Kind::Number),
     ("collapse_addr_hash", Kind::Flag),
     ("gameaddr", Kind::Text),
     ("clver", Kind::Text),

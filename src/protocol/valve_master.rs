@@ -8,14 +8,15 @@
 //!
 //! The last entry of a page asks for the next one. An entry of zeros ends a datagram; it ends the list only if the master
 //! has pages. `Xash3D`'s has none: it sends everything at once, whatever page was asked for, with that entry in every
-//! datagram, so that its list ends by silence. It answers a filter with `\key\HEX` with that key, and one without `\clver`
-//! with its own address, which is no server. Masters answer some 30 requests a minute and then none for a minute.
+//! datagram, so that its list ends by silence, and is asked for again in case that some of it was lost. It answers a filter
+//! with `\key\HEX` with that key, and one without `\clver` with its own address, which is no server. Masters answer some 30
+//! requests a minute and then none for a minute.
 //!
 //! Source: Valve's developer wiki (Master Server Query Protocol), and captures of xash3d-master.
 
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 
-use super::master::{self, LISTEN, MOST_CIRCLES, Patience, Roll, Style};
+use super::master::{self, Answer, LISTEN, MOST_CIRCLES, Patience, Roll, Style, Union};
 use super::{
     Ask, Auto, Dissection, Fields, Found, Manner, Next, Persona, Protocol, Replies, Spec, Step, a2s, valve_filter,
 };
@@ -45,6 +46,8 @@ pub static DIALECTS: &[Dialect] = &[Dialect {
 pub struct Session {
     /// The server behind which the awaited page begins.
     seed: Option<SocketAddr>,
+    /// The list of a master without pages.
+    list: Union,
     patience: Patience,
     awaiting: Awaiting,
     /// Requests one after the other that were answered with what is known.
@@ -99,7 +102,7 @@ impl Protocol for Dialect {
             return Err(reader.error(Problem::Type));
         }
         skip_key(&mut reader, ask.parameters);
-        let (mut last, mut new, mut ended) = (None, false, false);
+        let (mut last, mut page) = (None, Answer::default());
         while !reader.is_empty() {
             let entry = if ask.address.is_ipv6() { reader.address::<16>() } else { reader.address::<4>() };
             let Ok(entry) = entry else {
@@ -107,18 +110,19 @@ impl Protocol for Dialect {
                 break;
             };
             if entry.ip().is_unspecified() && entry.port() == 0 {
-                ended = true;
+                page.ended = true;
                 break;
             }
             last = Some(entry);
-            new |= entry != ask.address && found.push(entry);
+            page.entries += 1;
+            page.new += u32::from(entry != ask.address && found.push(entry));
         }
-        Ok(Step::Move(session.take_page(last, new, ended)))
+        Ok(Step::Move(session.take_page(last, page)))
     }
 
     fn silence(&self, session: &mut Session, _ask: &Ask<'_>) -> Next {
         match std::mem::take(&mut session.awaiting) {
-            Awaiting::Rest => Next::Finish,
+            Awaiting::Rest => session.list.settle().unwrap_or(Next::Finish),
             Awaiting::Other => {
                 session.circles += 1;
                 if session.circles >= MOST_CIRCLES { Next::Finish } else { Next::Send }
@@ -190,26 +194,28 @@ impl Protocol for Dialect {
 }
 
 impl Session {
-    /// Goes on from a datagram whose last entry is `last`, that named something `new` or not, and that `ended` with zeros.
-    fn take_page(&mut self, last: Option<SocketAddr>, new: bool, ended: bool) -> Next {
+    /// Goes on from a datagram whose last entry is `last`.
+    fn take_page(&mut self, last: Option<SocketAddr>, page: Answer) -> Next {
         self.answered = true;
         self.awaiting = Awaiting::Page;
-        if new {
+        let is_new = page.new > 0;
+        if is_new {
             self.patience.restore();
             self.circles = 0;
         }
-        match (ended, self.seed) {
-            (true, Some(_)) => Next::Finish,
-            (true, None) => {
+        match self.seed {
+            Some(_) if page.ended => Next::Finish,
+            None if page.ended || self.list.has_begun() => {
+                self.list.take(page);
                 self.awaiting = Awaiting::Rest;
                 Next::Listen(LISTEN)
             }
-            (false, _) if new => {
+            _ if is_new => {
                 self.seed = last;
                 Next::Send
             }
             // An earlier page once more, behind which the right one may come; or the list goes round in circles.
-            (false, _) => {
+            _ => {
                 self.awaiting = Awaiting::Other;
                 Next::Listen(LISTEN)
             }
@@ -384,7 +390,24 @@ mod tests {
         let other = [PAGE_ONE, b"\0\0\0\0\0\0"].concat();
         let (mut session, steps, found) = hear(MASTER, "", &[PAGE_TWO, &other]);
         assert_eq!((steps, found.len()), (vec![LISTENS, LISTENS], 3));
-        assert_eq!(DIALECTS[0].silence(&mut session, &Ask::offline()), Next::Finish);
+        assert_eq!(DIALECTS[0].silence(&mut session, &Ask::offline()), Next::Send, "some of it may have been lost");
+    }
+
+    #[test]
+    fn a_list_without_pages_is_asked_for_until_nothing_of_it_is_missing() {
+        let (mut session, mut found, list) = (Session::default(), Found::default(), &DIALECTS[0]);
+        let other = [PAGE_ONE, b"\0\0\0\0\0\0"].concat();
+        let mut round = |datagrams: &[&[u8]]| {
+            for data in datagrams {
+                assert_eq!(list.receive(&mut session, &Ask::offline(), data, &mut found), LISTENS);
+            }
+            assert_eq!(request(&session, ""), b"1\xFF0.0.0.0:0\0\0", "the whole list");
+            list.silence(&mut session, &Ask::offline())
+        };
+        assert_eq!(round(&[&other]), Next::Send);
+        assert_eq!(round(&[PAGE_TWO]), Next::Send, "the first datagram was lost");
+        assert_eq!(round(&[PAGE_ONE, PAGE_TWO]), Next::Finish, "in whichever of them the end stands");
+        assert_eq!(found.len(), 3);
     }
 
     #[test]
