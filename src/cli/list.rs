@@ -1,4 +1,4 @@
-//! The arguments of `fragscan list`.
+//! The arguments of `fragscan list`, and those for lists of Steam that `fragscan scan` shares.
 
 use std::path::PathBuf;
 
@@ -11,19 +11,11 @@ pub struct ListArgs {
     /// Where the lists are: valve-master://HOST:PORT?region=all&filter=/appid/730, hl1-master://HOST:PORT,
     /// quake3-master://HOST:PORT?protocol=68&game=NAME or steam-api:?filter=/appid/730
     #[arg(value_name = "URL", required = true)]
-    pub lists: Vec<String>,
+    pub from: Vec<String>,
 
-    /// Ask valve-master and steam-api lists for servers of this Steam application only
-    #[arg(long, value_name = "ID")]
-    pub app: Option<u32>,
-
-    /// File with the key for steam-api lists; without it the key is read from the environment, STEAM_API_KEY
-    #[arg(long, value_name = "FILE")]
-    pub steam_key_file: Option<PathBuf>,
-
-    /// Web server to ask in place of api.steampowered.com; the key goes over https only, or to this machine
-    #[arg(long, value_name = "URL", hide_short_help = true)]
-    pub steam_api_url: Option<String>,
+    /// What is asked of Steam's lists, and how.
+    #[command(flatten)]
+    pub steam: SteamArgs,
 
     /// Most requests a minute to each list server, or max
     #[arg(long, value_name = "RATE", default_value = "30")]
@@ -64,6 +56,22 @@ pub struct ListArgs {
     /// Print no summary
     #[arg(short, long)]
     pub quiet: bool,
+}
+
+/// What is asked of Steam's lists, and how. Both commands have the lists themselves in an argument `from`.
+#[derive(Debug, Args)]
+pub struct SteamArgs {
+    /// Ask valve-master and steam-api lists for servers of this Steam application only
+    #[arg(long, value_name = "ID", requires = "from")]
+    pub app: Option<u32>,
+
+    /// File with the key for steam-api lists; without it the key is read from the environment, STEAM_API_KEY
+    #[arg(long = "steam-key-file", value_name = "FILE")]
+    pub key_file: Option<PathBuf>,
+
+    /// Web server to ask in place of api.steampowered.com; the key goes over https only, or to this machine
+    #[arg(long = "steam-api-url", value_name = "URL", hide_short_help = true)]
+    pub api_url: Option<String>,
 }
 
 const EXAMPLES: &str = "\

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser};
 
+use super::list::SteamArgs;
+
 /// `fragscan scan`.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
@@ -37,17 +39,9 @@ pub struct ScanArgs {
     #[arg(long, value_name = "URL", help_heading = "Targets")]
     pub from: Vec<String>,
 
-    /// Ask valve-master and steam-api lists for servers of this Steam application only
-    #[arg(long, value_name = "ID", help_heading = "Targets", requires = "from")]
-    pub app: Option<u32>,
-
-    /// File with the key for steam-api lists; without it the key is read from the environment, STEAM_API_KEY
-    #[arg(long, value_name = "FILE", help_heading = "Targets")]
-    pub steam_key_file: Option<PathBuf>,
-
-    /// Web server to ask in place of api.steampowered.com; the key goes over https only, or to this machine
-    #[arg(long, value_name = "URL", help_heading = "Targets", hide_short_help = true)]
-    pub steam_api_url: Option<String>,
+    /// What is asked of Steam's lists, and how.
+    #[command(flatten, next_help_heading = "Targets")]
+    pub steam: SteamArgs,
 
     /// Ports of targets that name none, as in 27015-27030,28000 [default: the protocol's]
     #[arg(short, long, value_name = "PORTS", help_heading = "Targets")]
