@@ -20,7 +20,7 @@ impl Inputs {
         if let Some(parameters) = steam::parameters(url) {
             return self.steam_list(url, parameters, args, chosen);
         }
-        self.add_list(url, args.app, chosen).map_err(|reason| Error::usage(format!("list {url:?}: {reason}")))
+        self.add_list(url, args.steam.app, chosen).map_err(|reason| Error::usage(format!("list {url:?}: {reason}")))
     }
 
     fn add_list(&mut self, url: &str, app: Option<u32>, chosen: bool) -> Result<(), String> {
@@ -78,11 +78,9 @@ pub fn list(args: ListArgs, random: u64) -> Result<ListConfig, Error> {
     // A table is for a person at a terminal; the same words as for rows.
     outputs(&args.output, args.format.as_deref())?;
     let scan = ScanArgs {
-        from: args.lists,
-        app: args.app,
+        from: args.from,
+        steam: args.steam,
         list_rate: args.list_rate,
-        steam_key_file: args.steam_key_file,
-        steam_api_url: args.steam_api_url,
         exclude: args.exclude,
         exclude_file: args.exclude_file,
         include_private: args.include_private,

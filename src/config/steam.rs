@@ -63,14 +63,14 @@ impl Inputs {
         if master::parameters(parameters).any(|(key, _)| key.eq_ignore_ascii_case("key")) {
             return Err(Error::usage(format!("list steam-api: write no key into the URL; {HOW_TO_GIVE_A_KEY}")));
         }
-        let question = Question::read(parameters, args.app);
+        let question = Question::read(parameters, args.steam.app);
         let question = question.map_err(|reason| Error::usage(format!("list {url:?}: {reason}")))?;
-        let address = args.steam_api_url.as_deref().map(Url::new).transpose();
+        let address = args.steam.api_url.as_deref().map(Url::new).transpose();
         let address = address.map_err(|reason| Error::usage(format!("--steam-api-url: {reason}")))?;
         let api = SteamApi {
             filter: question.filter,
             most_rows: question.limit,
-            key: key(args.steam_key_file.as_deref())?,
+            key: key(args.steam.key_file.as_deref())?,
             url: address.unwrap_or_default(),
             patience: Patience { gap: list_gap(&args.list_rate)?, ..Patience::default() },
         };

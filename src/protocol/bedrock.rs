@@ -168,8 +168,7 @@ impl<'a> Pong<'a> {
         };
         let (sizes, mended) = sizes(rest);
         let names = NAMES.iter().copied().chain(std::iter::repeat("further field"));
-        let text = sizes.into_iter().zip(names).map(|(size, name)| fields.sized(name, size, b";"));
-        let text = text.collect::<Result<_, _>>()?;
+        let text = sizes.into_iter().zip(names).map(|(size, name)| fields.ended_span(name, size, b";")).collect();
         Ok(Self { time, text, flags: if mended { flags | Flags::MALFORMED } else { flags } })
     }
 

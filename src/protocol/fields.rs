@@ -224,9 +224,16 @@ impl<'a, S: Scribe> Fields<'a, S> {
     /// The next `length` bytes, or as many as there are, as text.
     #[inline]
     pub fn span(&mut self, name: &'static str, length: usize) -> &'a [u8] {
+        self.ended_span(name, length, b"")
+    }
+
+    /// The next `length` bytes, or as many as there are, as text, and `end` behind them if it is there.
+    #[inline]
+    pub fn ended_span(&mut self, name: &'static str, length: usize, end: &[u8]) -> &'a [u8] {
         let at = self.reader.position();
         let text = self.reader.take(length);
-        self.scribe.note(name, "text", at, text.len(), Shown::Text(text));
+        self.reader.skip(end);
+        self.scribe.note(name, "text", at, self.reader.position() - at, Shown::Text(text));
         text
     }
 
@@ -234,16 +241,6 @@ impl<'a, S: Scribe> Fields<'a, S> {
     #[inline]
     pub fn pass(&mut self, length: usize) {
         let _ = self.reader.take(length);
-    }
-
-    /// The next `size` bytes, as text, and `end` behind them if it is there.
-    #[inline]
-    pub fn sized(&mut self, name: &'static str, size: usize, end: &[u8]) -> Result<&'a [u8], DecodeError> {
-        let at = self.reader.position();
-        let text = self.reader.bytes(size)?;
-        self.reader.skip(end);
-        self.scribe.note(name, "text", at, self.reader.position() - at, Shown::Text(text));
-        Ok(text)
     }
 
     /// Everything that is left, as text.
@@ -361,7 +358,7 @@ mod tests {
         fields.entry("player", 2);
         assert_eq!(fields.i32_le("score"), Ok(-1));
         assert_eq!(fields.u16_be("ping"), Ok(1));
-        assert_eq!(fields.sized("letters", 1, b"z"), Ok(&b"y"[..]));
+        assert_eq!(fields.ended_span("letters", 1, b"z"), b"y");
         assert_eq!(fields.text("tail", &mut text).map_err(|error| error.problem), Err(Problem::Unterminated));
         assert_eq!(text, Some(&b"x"[..]));
         let noted: Vec<_> =

@@ -118,7 +118,7 @@ pub(super) fn read<S: Scribe>(
         fields.skip("section", &[PAIRS]);
     } else {
         let size = padding_size(fields.reader().rest()).unwrap_or(0);
-        fields.sized("padding", size, b"")?;
+        fields.span("padding", size);
     }
     let result = read_pairs(dialect, fields, record);
     best(record);
@@ -134,7 +134,7 @@ pub(super) fn read_basic<S: Scribe>(
     record: &mut ServerRecord,
 ) -> Result<(), DecodeError> {
     let Some(Basic { name, has_text_port }) = Basic::of(fields.reader().rest()) else { return Ok(()) };
-    set(dialect, Key::Name, fields.sized("name", name, b"\0")?, record);
+    set(dialect, Key::Name, fields.ended_span("name", name, b"\0"), record);
     for (name, key) in [("game", Key::Game), ("map", Key::Map), ("players", Key::Players), ("slots", Key::Slots)] {
         let mut value = None;
         fields.text(name, &mut value)?;
@@ -200,7 +200,7 @@ fn read_pairs<S: Scribe>(
                 fields.skip("end", b"\0");
                 return Ok(());
             }
-            Some(0) => skip_zeros(fields)?,
+            Some(0) => skip_zeros(fields),
             Some(_) => {
                 fields.entry("pair", number);
                 number += 1;
@@ -234,10 +234,7 @@ fn read_value<'a, S: Scribe>(
             if inner > 0 {
                 record.flags |= Flags::MALFORMED;
             }
-            return match fields.sized("value", end, b"\0") {
-                Ok(value) => (value, Ok(())),
-                Err(error) => (b"", Err(error)),
-            };
+            return (fields.ended_span("value", end, b"\0"), Ok(()));
         }
     }
     let result = fields.text("value", &mut value);
@@ -251,7 +248,7 @@ fn read_sections<S: Scribe>(fields: &mut Fields<'_, S>, record: &mut ServerRecor
     loop {
         match fields.reader().peek() {
             None => return Ok(()),
-            Some(0) => skip_zeros(fields)?,
+            Some(0) => skip_zeros(fields),
             Some(section @ (PLAYERS | TEAMS)) => {
                 fields.skip("section", &[section]);
             }
@@ -351,9 +348,9 @@ fn read_just_cause<S: Scribe>(fields: &mut Fields<'_, S>, record: &mut ServerRec
     result
 }
 
-fn skip_zeros<S: Scribe>(fields: &mut Fields<'_, S>) -> Result<(), DecodeError> {
+fn skip_zeros<S: Scribe>(fields: &mut Fields<'_, S>) {
     let zeros = fields.reader().rest().iter().take_while(|byte| **byte == 0).count();
-    fields.sized("end", zeros, b"").map(|_| ())
+    fields.span("end", zeros);
 }
 
 /// Bytes before the first key, if it is one that is known.

@@ -1,0 +1,42 @@
+//! The arguments of `fragscan decode`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+/// `fragscan decode`.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct DecodeArgs {
+    /// Files of datagrams (`-` is standard input): pcapng and pcap, as `fragscan scan --raw`, tcpdump and Wireshark
+    /// write them, or hex with one datagram a line, `#` comments, and `> ` or `< ` before what was asked or answered;
+    /// also packed as .gz or .zst
+    #[arg(value_name = "FILE", required = true)]
+    pub files: Vec<PathBuf>,
+
+    /// table or markdown take each datagram apart; ndjson and csv give the one row a server that a scan would have
+    /// written
+    #[arg(short, long, value_name = "FORMAT", default_value = "table")]
+    pub format: String,
+
+    /// Protocol of all datagrams [default: recognised, for each server]
+    #[arg(long, value_name = "NAME")]
+    pub protocol: Option<String>,
+
+    /// What was asked: info, players, rules, ping, several as in info,players, or all [default: what any server
+    /// answered]
+    #[arg(long, value_name = "QUERIES")]
+    pub queries: Option<String>,
+
+    /// Write only these columns, in this order, as in address,name,players [default: all]
+    #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
+    pub fields: Vec<String>,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  fragscan scan -i servers.txt --raw crawl.pcapng -o servers.csv
+  fragscan decode crawl.pcapng --format ndjson       the same rows once more, by this version of the parsers
+  echo 'ffffffff 44 01 00 4d6500 05000000 00007041' | fragscan decode -     every field, with its place
+
+Exit code 2 if a file cannot be read, with line and column for hex.";

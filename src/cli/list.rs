@@ -1,0 +1,85 @@
+//! The arguments of `fragscan list`, and those for lists of Steam that `fragscan scan` shares.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+/// `fragscan list`.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct ListArgs {
+    /// Where the lists are: valve-master://HOST:PORT?region=all&filter=/appid/730, hl1-master://HOST:PORT,
+    /// quake3-master://HOST:PORT?protocol=68&game=NAME or steam-api:?filter=/appid/730
+    #[arg(value_name = "URL", required = true)]
+    pub from: Vec<String>,
+
+    /// What is asked of Steam's lists, and how.
+    #[command(flatten)]
+    pub steam: SteamArgs,
+
+    /// Most requests a minute to each list server, or max
+    #[arg(long, value_name = "RATE", default_value = "30")]
+    pub list_rate: String,
+
+    /// Leave out TARGET (an address, range or block, with or without ports); may be repeated
+    #[arg(long, value_name = "TARGET")]
+    pub exclude: Vec<String>,
+
+    /// Leave out what FILE lists; may be repeated
+    #[arg(long, value_name = "FILE", visible_alias = "blocklist-file")]
+    pub exclude_file: Vec<PathBuf>,
+
+    /// Print private addresses too
+    #[arg(long)]
+    pub include_private: bool,
+
+    /// Wait for the answer to a first try; doubles with each retry, up to 8 s
+    #[arg(long, value_name = "TIME", default_value = "1s")]
+    pub timeout: String,
+
+    /// Further tries of each request after silence, before the list server is left alone for a while
+    #[arg(long, value_name = "N", default_value_t = 2)]
+    pub retries: u32,
+
+    /// Exit with 3 if a list was not had as a whole
+    #[arg(long)]
+    pub strict: bool,
+
+    /// Write to FILE, in the format of its extension; may be repeated [default: to standard output]
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Vec<PathBuf>,
+
+    /// Format of outputs without a known extension: table, csv or ndjson
+    #[arg(short, long, value_name = "FORMAT")]
+    pub format: Option<String>,
+
+    /// Print no summary
+    #[arg(short, long)]
+    pub quiet: bool,
+}
+
+/// What is asked of Steam's lists, and how. Both commands have the lists themselves in an argument `from`.
+#[derive(Debug, Args)]
+pub struct SteamArgs {
+    /// Ask valve-master and steam-api lists for servers of this Steam application only
+    #[arg(long, value_name = "ID", requires = "from")]
+    pub app: Option<u32>,
+
+    /// File with the key for steam-api lists; without it the key is read from the environment, STEAM_API_KEY
+    #[arg(long = "steam-key-file", value_name = "FILE")]
+    pub key_file: Option<PathBuf>,
+
+    /// Web server to ask in place of api.steampowered.com; the key goes over https only, or to this machine
+    #[arg(long = "steam-api-url", value_name = "URL", hide_short_help = true)]
+    pub api_url: Option<String>,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  fragscan list valve-master://master.example.com:27010?filter=/gamedir/valve
+  fragscan list 'quake3-master://master.example.com?protocol=71&game=Quake3Arena' -o list.csv
+  fragscan scan --from valve-master://master.example.com:27010 -o servers.csv      lists them and asks them
+
+Regions: all, us-east, us-west, south-america, europe, asia, australia, middle-east, africa.
+A server that two lists name is printed once. Addresses that nobody can ask, and private ones, are left out.
+Exit code 3 with --strict if a list was not had as a whole.";

@@ -1,0 +1,227 @@
+//! The arguments of `fragscan scan`.
+
+use std::net::IpAddr;
+use std::path::PathBuf;
+
+use clap::{Args, Parser};
+
+use super::list::SteamArgs;
+
+/// `fragscan scan`.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct ScanArgs {
+    /// Whom to ask: [PROTOCOL://]HOST[:PORT[-PORT][,PORT…]]; HOST is an IPv4 or [IPv6] address, a range a-b, a CIDR
+    /// block or a name; farm:N is N simulated servers, 'farm:N?loss=5%&silent=10%' worse ones
+    #[arg(value_name = "TARGET")]
+    pub targets: Vec<String>,
+
+    /// Read targets from FILE, one a line (`-` is standard input), or from an earlier output, zmap's CSV, masscan's
+    /// list or JSON, also packed as .gz or .zst; may be repeated
+    #[arg(
+        short,
+        long,
+        value_name = "FILE",
+        help_heading = "Targets",
+        alias = "allowlist-file",
+        alias = "input-file",
+        short_alias = 'w'
+    )]
+    pub input: Vec<PathBuf>,
+
+    /// Ask only rows of earlier outputs for which all conditions hold, as in status=timeout; may be repeated
+    #[arg(long = "input-where", value_name = "CONDITIONS", help_heading = "Targets")]
+    pub input_condition: Vec<String>,
+
+    /// Ask the servers of a list while it comes in: valve-master://HOST:PORT?region=all&filter=/appid/730,
+    /// hl1-master://HOST:PORT, quake3-master://HOST:PORT?protocol=68&game=NAME or steam-api:?filter=/appid/730; may be
+    /// repeated
+    #[arg(long, value_name = "URL", help_heading = "Targets")]
+    pub from: Vec<String>,
+
+    /// What is asked of Steam's lists, and how.
+    #[command(flatten, next_help_heading = "Targets")]
+    pub steam: SteamArgs,
+
+    /// Ports of targets that name none, as in 27015-27030,28000 [default: the protocol's]
+    #[arg(short, long, value_name = "PORTS", help_heading = "Targets")]
+    pub ports: Option<String>,
+
+    /// Protocol of targets that name none; auto tries one after the other until one is answered [default: a2s; of the
+    /// servers of a list, what such lists list]
+    #[arg(long, value_name = "NAME", help_heading = "Targets")]
+    pub protocol: Option<String>,
+
+    /// Game of targets that name no protocol: a port that they name is the one for players, and the port for queries
+    /// follows from it; see `fragscan games`
+    #[arg(long, value_name = "KEY", help_heading = "Targets", conflicts_with = "protocol")]
+    pub game: Option<String>,
+
+    /// What to ask each server: info, players, rules, ping, several as in info,players, or all
+    #[arg(long, value_name = "QUERIES", default_value = "info", help_heading = "Targets")]
+    pub queries: String,
+
+    /// Leave out TARGET (an address, range or block, with or without ports); may be repeated
+    #[arg(long, value_name = "TARGET", help_heading = "Targets")]
+    pub exclude: Vec<String>,
+
+    /// Leave out what FILE lists; may be repeated
+    #[arg(
+        long,
+        value_name = "FILE",
+        help_heading = "Targets",
+        visible_alias = "blocklist-file",
+        alias = "excludefile",
+        visible_short_alias = 'b'
+    )]
+    pub exclude_file: Vec<PathBuf>,
+
+    /// Ask private addresses from files too, not only those typed as arguments
+    #[arg(long, help_heading = "Targets")]
+    pub include_private: bool,
+
+    /// Order in which targets are asked: shuffled or input
+    #[arg(long, value_name = "ORDER", default_value = "shuffled", help_heading = "Targets")]
+    pub order: String,
+
+    /// Seed of the order, to repeat it [default: from the clock, and printed]
+    #[arg(long, value_name = "N", help_heading = "Targets")]
+    pub seed: Option<u64>,
+
+    /// Send nothing; print the targets in the order in which they would be asked
+    #[arg(long, help_heading = "Targets", alias = "dryrun")]
+    pub dry_run: bool,
+
+    /// Refuse to start if a line of the input cannot be read, and exit with 3 if a list was not had as a whole
+    #[arg(long, help_heading = "Targets")]
+    pub strict: bool,
+
+    /// Most datagrams a second, as in 2000, 50k or max; auto begins at 2000 and grows while nothing is lost, up to 50k,
+    /// and auto:RATE up to RATE [default: 2000; max if every target is on loopback]
+    #[arg(short, long, value_name = "RATE", help_heading = "Pace", alias = "max-rate")]
+    pub rate: Option<String>,
+
+    /// Most bits a second with IP and UDP headers, as in 5M or max [default: max]
+    #[arg(short = 'B', long, value_name = "RATE", help_heading = "Pace")]
+    pub bandwidth: Option<String>,
+
+    /// Most datagrams a second to one address after a burst of three, or max [default: 3; max if every target is on
+    /// loopback]
+    #[arg(long, value_name = "RATE", help_heading = "Pace")]
+    pub host_rate: Option<String>,
+
+    /// Most requests a minute to each list server, or max
+    #[arg(long, value_name = "RATE", default_value = "30", help_heading = "Pace")]
+    pub list_rate: String,
+
+    /// Wait for the answer to a first try; doubles with each retry, up to 8 s
+    #[arg(long, value_name = "TIME", default_value = "1s", help_heading = "Pace")]
+    pub timeout: String,
+
+    /// Further tries of each step after silence
+    #[arg(long, value_name = "N", default_value_t = 2, help_heading = "Pace")]
+    pub retries: u32,
+
+    /// Longest time for one target in one protocol and at one port, however it answers [default: 10s, or as long as the
+    /// tries of one step take, and 5s more for each query behind the first]
+    #[arg(long, value_name = "TIME", help_heading = "Pace")]
+    pub target_timeout: Option<String>,
+
+    /// Most targets in flight; auto begins at 1000 and grows while nothing is lost, up to 65536, and auto:N up to N
+    #[arg(long, value_name = "N", default_value = "10000", help_heading = "Pace")]
+    pub window: String,
+
+    /// Send from this address of ours; once for IPv4 and once for IPv6
+    #[arg(long, value_name = "IP", help_heading = "Network", alias = "bind")]
+    pub source_ip: Vec<IpAddr>,
+
+    /// Send from this port, or from the first free one of a range
+    #[arg(long, value_name = "PORT[-PORT]", help_heading = "Network")]
+    pub source_port: Option<String>,
+
+    /// Send through this network interface only
+    #[arg(long, value_name = "NAME", help_heading = "Network")]
+    pub interface: Option<String>,
+
+    /// How datagrams are sent and received: mmsg (up to 64 a system call), portable (one) or auto
+    #[arg(long, value_name = "PATH", default_value = "auto", help_heading = "Network")]
+    pub io: String,
+
+    /// Sockets, each with buffers of its own; an address always belongs to the same one
+    #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Network")]
+    pub sockets: usize,
+
+    /// Size of each receive buffer, as in 16M or 4k [default: 16M, or what the system allows]
+    #[arg(long, value_name = "BYTES", help_heading = "Network")]
+    pub rcvbuf: Option<String>,
+
+    /// Write rows to FILE, in the format of its extension; may be repeated [default: to standard output, as a table on
+    /// a terminal and else as CSV]
+    #[arg(short, long, value_name = "FILE", help_heading = "Output", alias = "output-file")]
+    pub output: Vec<PathBuf>,
+
+    /// Format of outputs without a known extension: table, csv or ndjson
+    #[arg(short, long, value_name = "FORMAT", help_heading = "Output")]
+    pub format: Option<String>,
+
+    /// Write only these columns, in this order, as in address,name,players [default: all]; player_list, rules, mods and
+    /// dlc name the lists of NDJSON
+    #[arg(long, value_name = "COLUMNS", value_delimiter = ',', help_heading = "Output")]
+    pub fields: Vec<String>,
+
+    /// Write only rows for which all conditions hold, as in 'status=ok,partial,players>0,name~(?i)surf'; may be
+    /// repeated
+    #[arg(long = "where", value_name = "CONDITIONS", help_heading = "Output")]
+    pub condition: Vec<String>,
+
+    /// Flag servers as same_answer whose name, map and players twenty other ports of their address gave before; takes
+    /// 80 bytes of memory at most for each address
+    #[arg(long, help_heading = "Output")]
+    pub flag_clones: bool,
+
+    /// Keep every datagram that came from a server while it was being asked, and the first one to each, in FILE.pcapng,
+    /// which `fragscan decode`, Wireshark and tcpdump read
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub raw: Option<PathBuf>,
+
+    /// Write the run's metadata to FILE too [always: OUTPUT.meta.json beside each output file]
+    #[arg(long, value_name = "FILE", help_heading = "Output", alias = "metadata-file")]
+    pub metadata: Option<PathBuf>,
+
+    /// Colours in tables: auto, always or never [auto: on a terminal, unless NO_COLOR is set]
+    #[arg(long, value_name = "WHEN", default_value = "auto", help_heading = "Output")]
+    pub color: String,
+
+    /// Explain each datagram that is not used, with a hex dump of its head
+    #[arg(short, long, help_heading = "Output")]
+    pub verbose: bool,
+
+    /// Print a line of progress every five seconds where there is no terminal for a bar
+    #[arg(long, help_heading = "Output")]
+    pub progress: bool,
+
+    /// Print neither progress nor summary
+    #[arg(short, long, help_heading = "Output")]
+    pub quiet: bool,
+}
+
+impl Default for ScanArgs {
+    /// What clap fills in when nothing is typed.
+    fn default() -> Self {
+        #[derive(Parser)]
+        struct Nothing {
+            #[command(flatten)]
+            scan: ScanArgs,
+        }
+        Nothing::parse_from(["fragscan"]).scan
+    }
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  fragscan scan farm:10000 -o servers.csv           ten thousand simulated servers on this machine
+  fragscan scan 192.0.2.10 192.0.2.20:27016         two servers, rows to standard output
+  fragscan scan 198.51.100.0/24 -p 27015-27020 -o lan.csv -o lan.ndjson
+  fragscan scan -i servers.txt --rate 500 --exclude-file optout.txt -o servers.csv
+
+A row is written for every target that was asked, whether or not it answered; see `fragscan fields`.";
