@@ -9,13 +9,13 @@ use clap::Args;
     empty datagrams over loopback."
 )]
 pub struct DoctorArgs {
-    /// Datagrams a second of the scan that is meant to run, as in 2000, 50k or max [default: 2000]
+    /// Datagrams a second of the scan that is meant to run, as in 2000, 50k, max or auto [default: 2000]
     #[arg(short, long, value_name = "RATE", alias = "max-rate")]
     pub rate: Option<String>,
 
     /// Most targets in flight of that scan
-    #[arg(long, value_name = "N", default_value_t = 10_000)]
-    pub window: usize,
+    #[arg(long, value_name = "N", default_value = "10000")]
+    pub window: String,
 
     /// The network interface that it will send through [default: that of the default route]
     #[arg(long, value_name = "NAME")]

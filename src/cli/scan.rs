@@ -122,8 +122,8 @@ pub struct ScanArgs {
     #[arg(long, value_name = "N", default_value_t = 2, help_heading = "Pace")]
     pub retries: u32,
 
-    /// Longest time for one target in one protocol and at one port, however it answers [default: 10s, or as long as the
-    /// tries of one step take, and 5s more for each query behind the first]
+    /// Longest time for one target in one protocol and at one port, however it answers [default: 10s, or what
+    /// the tries of one step and three time-outs more take, and 5s for each query behind the first]
     #[arg(long, value_name = "TIME", help_heading = "Pace")]
     pub target_timeout: Option<String>,
 

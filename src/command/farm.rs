@@ -1,7 +1,7 @@
 //! `fragscan farm`: simulated or recorded servers on loopback, until a signal.
 
 use std::fs;
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -33,13 +33,17 @@ pub(super) fn run(args: FarmArgs) -> Result<ExitCode, Error> {
 
 fn simulate(config: FarmConfig, signals: Signals) -> Result<(), Error> {
     let serving = match config.site {
-        Some(site) => serve::start_at(config.settings, site, config.port)?,
-        None => serve::start(config.settings, Some(config.port))?,
-    };
+        Some(site) => serve::start_at(config.settings, site, config.port),
+        None => serve::start(config.settings, Some(config.port)),
+    }
+    .map_err(|error| start_error(error, "--port"))?;
     let farm = serving.servers();
-    let addresses = (0..farm.len()).map(|index| farm.address(index));
     if let Some(path) = config.list.as_deref() {
-        write_list(path, addresses.map(|address| address.to_string()))?;
+        let line = |index| match farm.protocol(index) {
+            Some(protocol) => format!("{}://{}", protocol.spec().name, farm.address(index)),
+            None => farm.address(index).to_string(),
+        };
+        write_list(path, (0..farm.len()).map(line))?;
     }
     let (first, last) = (farm.address(0), farm.address(farm.len() - 1));
     let count = farm.len();
@@ -58,7 +62,8 @@ fn simulate(config: FarmConfig, signals: Signals) -> Result<(), Error> {
 fn start_masters(config: MasterConfig, farm: &Farm) -> Result<serve::Serving<Masters>, Error> {
     let MasterConfig { kinds, port, style, link } = config;
     let masters = Masters::new(&kinds, style, farm);
-    let serving = serve::start_masters(&masters, link, farm.settings().seed, port)?;
+    let serving = serve::start_masters(&masters, link, farm.settings().seed, port);
+    let serving = serving.map_err(|error| start_error(error, "--master-port"))?;
     for (number, list) in (0..).zip(protocol::of_lists()) {
         if serving.servers().numbers().any(|other| other == number) {
             say(&format_args!("a list of them at {}://127.0.0.1:{}", list.spec().name, u32::from(port) + number));
@@ -70,7 +75,8 @@ fn start_masters(config: MasterConfig, farm: &Farm) -> Result<serve::Serving<Mas
 fn replay(folder: &Path, config: &FarmConfig, signals: Signals) -> Result<(), Error> {
     let servers = recorded(folder)?;
     let make = |port| Ok(ReplayFarm::new(servers, port));
-    let serving = serve::start_servers(make, config.settings.link, config.settings.seed, Some(config.port))?;
+    let serving = serve::start_servers(make, config.settings.link, config.settings.seed, Some(config.port));
+    let serving = serving.map_err(|error| start_error(error, "--port"))?;
     let farm = serving.servers();
     if let Some(path) = &config.list {
         let line = |(address, server): (_, &Recorded)| {
@@ -82,6 +88,16 @@ fn replay(folder: &Path, config: &FarmConfig, signals: Signals) -> Result<(), Er
     say(&format_args!("{count} recorded servers at 127.0.0.2 and on, on port {}; {STOP}", config.port));
     wait(serving, signals);
     Ok(())
+}
+
+/// Says what to do about a port that is taken, which is the one of `flag`.
+fn start_error(error: net::Error, flag: &str) -> Error {
+    match error.kind() {
+        io::ErrorKind::AddrInUse => {
+            Error::usage(format!("{error}; another farm may be running: choose a free port with {flag}"))
+        }
+        _ => error.into(),
+    }
 }
 
 /// The servers in the files of `folder`, in the order of the files' names.

@@ -17,7 +17,7 @@ use super::summary::Summary;
 use super::{print, say, session};
 use crate::cli::ScanArgs;
 use crate::config::{self, Colour, Output, Prepared, ScanConfig};
-use crate::engine::ListEnd;
+use crate::engine::{ListEnd, Plan};
 use crate::error::{Error, STOPPED};
 use crate::farm::FarmSettings;
 use crate::farm::serve::{self, Serving};
@@ -28,7 +28,7 @@ use crate::output::table::Look;
 use crate::output::writer::Report;
 use crate::output::{Destination, Epoch, ListReport, OutputError, Raw, Sink, partial};
 use crate::record::Status;
-use crate::target::{Order, Reason, Tally};
+use crate::target::{Order, Reason, Tally, Target};
 
 /// Scans what was typed.
 pub(super) fn run(args: ScanArgs) -> Result<ExitCode, Error> {
@@ -201,7 +201,12 @@ fn list(prepared: Prepared) -> Result<ExitCode, Error> {
     print(|out| {
         loop {
             match targets.poll_target() {
-                Poll::Ready(Some(target)) => writeln!(out, "{}", target.address)?,
+                Poll::Ready(Some(Target { address, plan, .. })) => {
+                    match protocol_word(&prepared.plans[usize::from(plan)]) {
+                        Some(word) => writeln!(out, "{word}://{address}")?,
+                        None => writeln!(out, "{address}")?,
+                    }
+                }
                 Poll::Ready(None) => return Ok(()),
                 // Names are being resolved, or somebody is still writing.
                 Poll::Pending => drop(after(A_WHILE).recv()),
@@ -212,6 +217,15 @@ fn list(prepared: Prepared) -> Result<ExitCode, Error> {
             }
         }
     })
+}
+
+/// The protocol that a target has to name to be asked in as `plan` has it; none if it is the default one, or a game's.
+fn protocol_word(plan: &Plan) -> Option<&'static str> {
+    let protocol = plan.legs.first()?.protocol;
+    match plan.legs.len() {
+        1 => Some(protocol.spec().name).filter(|name| *name != config::DEFAULT_PROTOCOL),
+        _ => (!plan.speaks_only(protocol)).then_some(config::AUTO),
+    }
 }
 
 /// How the run is shown: not at all where rows go to the same terminal, which a bar would spoil.

@@ -155,7 +155,7 @@ fn plans(reading: &Reading, rounds: u8) -> Vec<Plan> {
 }
 
 /// The word for whatever protocol a server speaks.
-pub(super) const AUTO: &str = "auto";
+pub const AUTO: &str = "auto";
 
 /// What a file held when it was read.
 #[derive(Debug, Clone, Serialize)]

@@ -14,7 +14,7 @@ use super::output::{Output, outputs, refuse_collisions};
 use super::steam;
 use super::value::{self, Limit};
 use crate::cli::ScanArgs;
-use crate::engine::{Auto, LEAST_RATE, Plan, Rate, Settings};
+use crate::engine::{Auto, LEAST_RATE, LEAST_WINDOW, Plan, Rate, Settings};
 use crate::error::Error;
 use crate::farm::{Farm, FarmSettings};
 use crate::net::batch;
@@ -280,10 +280,11 @@ impl Limits {
             keep_datagrams: self.keep_datagrams,
             key: AddressHasher::new(seed),
         };
-        // Whoever asks for more tries means to have them, and one query that stays unanswered must not use up the time of
-        // the others.
+        // Whoever asks for more tries means to have them, a server that is silent to one form of a query may know another,
+        // and one query that stays unanswered must not use up the time of the others.
+        let one_step = settings.patience() + settings.timeout.saturating_mul(OTHER_FORMS);
         let further = FURTHER_BUDGET * (self.queries.len() as u32).saturating_sub(1);
-        settings.budget = self.budget.unwrap_or(DEFAULT_BUDGET.max(settings.patience()) + further);
+        settings.budget = self.budget.unwrap_or(DEFAULT_BUDGET.max(one_step) + further);
         settings
     }
 }
@@ -315,7 +316,7 @@ fn limits(args: &ScanArgs) -> Result<Limits, Error> {
 }
 
 /// Reads a rate, or how far one may grow that finds its own size.
-fn adaptive_rate(text: &str) -> Result<(Limit, bool), Error> {
+pub(super) fn adaptive_rate(text: &str) -> Result<(Limit, bool), Error> {
     let (rate, auto) = value::adaptive(text, Limit::PerSecond(MOST_AUTO_RATE), |text| value::rate("--rate", text))?;
     if auto && rate.per_second().is_some_and(|rate| rate < LEAST_RATE) {
         return Err(Error::usage(format!("--rate: {text:?}: a rate that adapts never falls below {LEAST_RATE}")));
@@ -324,21 +325,17 @@ fn adaptive_rate(text: &str) -> Result<(Limit, bool), Error> {
 }
 
 /// Reads the number of targets in flight, or how far one may grow that finds its own size.
-fn adaptive_window(text: &str) -> Result<(usize, bool), Error> {
+pub(super) fn adaptive_window(text: &str) -> Result<(usize, bool), Error> {
     let fixed = |number: &str| match number.parse() {
-        Ok(number) => window(number),
+        Ok(number) if (1..=MOST_IN_FLIGHT).contains(&number) => Ok(number),
+        Ok(number) => Err(Error::usage(format!("--window: {number} is not in 1 to {MOST_IN_FLIGHT}"))),
         Err(_) => Err(Error::usage(format!("--window: {text:?} is not a number of targets: write 10000 or auto"))),
     };
-    value::adaptive(text, MOST_AUTO_WINDOW, fixed)
-}
-
-/// Checks the number of targets in flight.
-pub(super) fn window(typed: usize) -> Result<usize, Error> {
-    if (1..=MOST_IN_FLIGHT).contains(&typed) {
-        Ok(typed)
-    } else {
-        Err(Error::usage(format!("--window: {typed} is not in 1 to {MOST_IN_FLIGHT}")))
+    let (window, auto) = value::adaptive(text, MOST_AUTO_WINDOW, fixed)?;
+    if auto && (window as f64) < LEAST_WINDOW {
+        return Err(Error::usage(format!("--window: {text:?}: a window that adapts never falls below {LEAST_WINDOW}")));
     }
+    Ok((window, auto))
 }
 
 fn io(word: &str) -> Result<batch::Path, Error> {
@@ -466,9 +463,11 @@ fn filter(flag: &str, conditions: &[String]) -> Result<Filter, Error> {
 }
 
 /// Protocol of targets and lists that name none.
-const DEFAULT_PROTOCOL: &str = "a2s";
+pub const DEFAULT_PROTOCOL: &str = "a2s";
 const MOST_SOCKETS: usize = 64;
 const DEFAULT_BUDGET: Duration = Duration::from_secs(10);
+/// Requests that are made once, in other forms, after all tries of a step: `hl1` has the most, two, and one is for the odds.
+const OTHER_FORMS: u32 = 3;
 /// For each query behind the first.
 const FURTHER_BUDGET: Duration = Duration::from_secs(5);
 /// Datagrams a second, unless every target is on loopback.

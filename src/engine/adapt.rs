@@ -397,9 +397,10 @@ impl Limit {
     }
 }
 
-/// Targets in flight, at first and at the least.
+/// Targets in flight, at first.
 const FIRST_WINDOW: f64 = 1_000.0;
-const LEAST_WINDOW: f64 = 64.0;
+/// The least number of targets in flight that adapts.
+pub const LEAST_WINDOW: f64 = 64.0;
 /// Datagrams a second, at first.
 const FIRST_RATE: f64 = 2_000.0;
 /// The least rate that adapts, in datagrams a second.

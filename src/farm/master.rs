@@ -9,28 +9,34 @@ use crate::protocol::{self, AnyProtocol, Replies, Roll, Style};
 /// List servers, by the numbers of their ports behind the first one.
 #[derive(Debug, Clone)]
 pub struct Masters {
-    /// Which kinds there are; the number of a kind is its place in the registry.
-    kinds: Arc<[AnyProtocol]>,
-    servers: Arc<[SocketAddrV4]>,
+    /// Which kinds there are, and what each lists; the number of a kind is its place in the registry.
+    kinds: Arc<[(AnyProtocol, Vec<SocketAddrV4>)]>,
     style: Style,
 }
 
 impl Masters {
-    /// Those of `kinds`, all of which list the servers of `farm`.
+    /// Those of `kinds`, each of which lists the servers of `farm` that speak what it is a list of.
     #[must_use]
     pub fn new(kinds: &[AnyProtocol], style: Style, farm: &Farm) -> Self {
-        let addresses = (0..farm.len()).filter_map(|index| match farm.address(index) {
-            SocketAddr::V4(address) => Some(address),
-            SocketAddr::V6(_) => None,
-        });
-        let mut servers: Vec<_> = addresses.collect();
-        servers.sort_unstable();
-        Self { kinds: kinds.into(), servers: servers.into(), style }
+        let listed = |kind: AnyProtocol| {
+            let speaks = |spoken: AnyProtocol| kind.lists().is_some_and(|listed| spoken.is_called(listed));
+            let indices = (0..farm.len()).filter(|index| farm.protocol(*index).is_none_or(speaks));
+            let mut servers: Vec<_> = indices
+                .filter_map(|index| match farm.address(index) {
+                    SocketAddr::V4(address) => Some(address),
+                    SocketAddr::V6(_) => None,
+                })
+                .collect();
+            servers.sort_unstable();
+            (kind, servers)
+        };
+        Self { kinds: kinds.iter().copied().map(listed).collect(), style }
     }
 
     /// The numbers of those that there are.
     pub fn numbers(&self) -> impl Iterator<Item = u32> {
-        (0_u32..).zip(protocol::of_lists()).filter(|(_, kind)| self.kinds.contains(kind)).map(|(number, _)| number)
+        let has = |kind| self.kinds.iter().any(|(known, _)| *known == kind);
+        (0_u32..).zip(protocol::of_lists()).filter(move |(_, kind)| has(*kind)).map(|(number, _)| number)
     }
 }
 
@@ -44,9 +50,9 @@ impl Servers for Masters {
     }
 
     fn answer(&self, index: u32, _client: SocketAddr, request: &[u8], replies: &mut Replies) {
-        let roll = Roll { servers: &self.servers, style: self.style };
-        if let Some(kind) = protocol::of_lists().nth(index as usize) {
-            kind.serve_list(&roll, request, replies);
+        let asked = protocol::of_lists().nth(index as usize);
+        if let Some((kind, servers)) = self.kinds.iter().find(|(kind, _)| Some(*kind) == asked) {
+            kind.serve_list(&Roll { servers, style: self.style }, request, replies);
         }
     }
 }

@@ -31,6 +31,12 @@ impl Error {
         self.source.raw_os_error()
     }
 
+    /// What kind of failure it is.
+    #[must_use]
+    pub fn kind(&self) -> io::ErrorKind {
+        self.source.kind()
+    }
+
     /// The failure of `operation` on something that has no address.
     #[must_use]
     pub fn on(operation: &'static str, subject: &str, source: io::Error) -> Self {

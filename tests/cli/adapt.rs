@@ -31,11 +31,11 @@ fn what_is_fixed_does_not_adapt() {
     let folder = Folder::new();
     folder.run_well(&["scan", "farm:50", "-o", "servers.csv"]);
     assert_eq!(folder.metadata("servers.csv")["adapted"], Value::Null);
-    folder.run_well(&["scan", "farm:50", "-o", "servers.csv", "--window", "auto:20"]);
+    folder.run_well(&["scan", "farm:50", "-o", "servers.csv", "--window", "auto:80"]);
     let metadata = folder.metadata("servers.csv");
     assert_eq!(metadata["settings"]["rate"], Value::Null);
     assert_eq!(metadata["adapted"]["rate"], Value::Null);
-    assert_eq!(metadata["adapted"]["window"]["greatest"], 20);
+    assert_eq!(metadata["adapted"]["window"]["greatest"], 80);
 }
 
 #[test]
@@ -57,6 +57,7 @@ fn bounds_that_make_no_sense_are_explained() {
         ("--rate", "auto:fast", "is not a rate"),
         ("--rate", "automatic", "is not a rate"),
         ("--window", "auto:0", "0 is not in 1 to"),
+        ("--window", "auto:63", "a window that adapts never falls below 64"),
         ("--window", "wide", "write 10000 or auto"),
     ] {
         let run = folder.run(&["scan", "farm:5", flag, value]);

@@ -7,7 +7,12 @@ use crate::support::{Folder, Run};
 #[test]
 fn the_exit_code_is_that_of_the_findings() {
     // Of the slowest and the fastest pace, one finds nothing on most machines and the other something on many.
-    for arguments in [&["doctor"][..], &["doctor", "--rate", "1", "--window", "1"], &["doctor", "--rate", "max"]] {
+    for arguments in [
+        &["doctor"][..],
+        &["doctor", "--rate", "1", "--window", "1"],
+        &["doctor", "--rate", "max"],
+        &["doctor", "--rate", "auto", "--window", "auto"],
+    ] {
         let run = Folder::new().run(&[arguments, &["--format", "json"]].concat());
         let findings = findings(&run);
         let loses = findings.iter().any(|finding| finding["level"] == "loss");
@@ -51,6 +56,7 @@ fn what_was_mistyped_is_explained() {
     for (arguments, explanation) in [
         (["--rate", "fast"], "--rate: \"fast\" is not a rate"),
         (["--rate", "0"], "--rate: \"0\" is not a rate"),
+        (["--rate", "auto:7"], "a rate that adapts never falls below 100"),
         (["--window", "0"], "--window: 0 is not in 1 to"),
         (["--format", "xml"], "--format: \"xml\" is no format: write text or json"),
         (["--interface", "no such one"], "--interface: there is no interface \"no such one\"; there are: "),

@@ -73,6 +73,35 @@ fn servers_have_a_port_each_and_want_a_challenge_and_both_ends_count_the_same() 
 }
 
 #[test]
+fn a_list_of_servers_says_what_each_speaks_and_is_what_a_scan_reads() {
+    let folder = Folder::new();
+    let port = closed_port().to_string();
+    let path = folder.path().join("farm.txt");
+    let path = path.to_str().expect("folders of tests have plain names");
+    let _farm = Farm::start(&folder, &["--servers", "40", "--port", &port, "--protocols", "one", "--list", path]);
+    let list = String::from_utf8(folder.read("farm.txt")).expect("it is text");
+    assert!(list.contains("\nquake3://127.0.0.") && list.contains("\nbedrock://127.0.0."), "{list}");
+    // Some of `hl1` know only the form of the info that is asked for last: they are given the time for it.
+    folder.run_well(&["scan", "-i", "farm.txt", "--timeout", "2s", "-o", "servers.csv"]);
+    assert_eq!(folder.metadata("servers.csv")["settings"]["target_timeout_ms"], 20_000.0, "2 + 4 + 8 and three of 2 s");
+    let table = folder.table("servers.csv");
+    assert_eq!(table.column("status"), ["ok"; 40]);
+    let mut asked: Vec<_> = table.column("protocol").into_iter().zip(table.column("address")).collect();
+    asked.sort_unstable();
+    let mut listed: Vec<_> = list.lines().filter_map(|line| line.split_once("://")).collect();
+    listed.sort_unstable();
+    assert_eq!(asked, listed);
+
+    // The default protocol goes without saying.
+    let printed = folder.run_well(&["scan", "-i", "farm.txt", "--dry-run", "--order", "input"]).stdout;
+    assert_eq!(String::from_utf8_lossy(&printed), list.replace("a2s://", ""));
+
+    let again = folder.run(&["farm", "--port", &port]);
+    assert_eq!(again.code, Some(2), "{again}");
+    assert!(again.stderr.contains("another farm may be running: choose a free port with --port"), "{again}");
+}
+
+#[test]
 fn nobody_but_the_clients_is_answered() {
     let folder = Folder::new();
     let port = closed_port().to_string();
