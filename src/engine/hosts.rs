@@ -2,7 +2,8 @@
 //!
 //! Each address has a budget of a few datagrams that refills over time. A target whose host has none left is parked
 //! here, outside the window, in a list of its host; a heap holds one entry for each host that has parked targets. A
-//! parked target takes 16 bytes, and there is room for a fixed number of them.
+//! parked target takes 16 bytes, and there is room for a fixed number of them. A target whose address is being asked
+//! already, for another target, is postponed: it waits for itself, so that others of its host need not.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
@@ -21,6 +22,9 @@ pub struct Hosts {
     budgets: HashMap<IpAddr, Budget>,
     parked: Slab<Parked>,
     ready: BinaryHeap<Reverse<(Instant, IpAddr)>>,
+    /// Targets that are postponed, and until when; equal times in the order in which they were.
+    postponed: BinaryHeap<Reverse<(Instant, u64, Target)>>,
+    postponements: u64,
     /// Number of budgets at which spent ones are looked for again.
     sweep_at: usize,
 }
@@ -29,7 +33,15 @@ impl Hosts {
     /// Pacing with `gap` between two datagrams to one address, after a burst of [`BURST`].
     #[must_use]
     pub fn new(gap: Duration) -> Self {
-        Self { gap, budgets: HashMap::new(), parked: Slab::new(), ready: BinaryHeap::new(), sweep_at: SWEEP_FROM }
+        Self {
+            gap,
+            budgets: HashMap::new(),
+            parked: Slab::new(),
+            ready: BinaryHeap::new(),
+            postponed: BinaryHeap::new(),
+            postponements: 0,
+            sweep_at: SWEEP_FROM,
+        }
     }
 
     /// Decides about a new target: true if it may be asked now. Otherwise it was parked, behind others of its host.
@@ -48,8 +60,14 @@ impl Hosts {
         false
     }
 
-    /// Parks `target` until `at`, whatever its host's budget.
-    pub fn park(&mut self, target: Target, at: Instant) {
+    /// Keeps `target` until `at`, which must lie in the future, whatever its host's budget.
+    pub fn postpone(&mut self, target: Target, at: Instant) {
+        self.postponements += 1;
+        self.postponed.push(Reverse((at, self.postponements, target)));
+    }
+
+    /// Parks `target` until `at`, behind others of its host.
+    fn park(&mut self, target: Target, at: Instant) {
         let ip = target.address.ip();
         let Target { address, plan, origin } = target;
         let new = self.parked.insert(Parked { origin, next: NONE, port: address.port(), plan }) as u32;
@@ -63,9 +81,19 @@ impl Hosts {
         }
     }
 
-    /// Takes a parked target whose time has come; call until `None`.
+    /// Takes a target whose time has come; call until `None`.
     #[must_use]
     pub fn poll_ready(&mut self, now: Instant) -> Option<Target> {
+        // Bounded by the targets that are postponed: none comes back before later.
+        while let Some(Reverse((at, ..))) = self.postponed.peek()
+            && *at <= now
+        {
+            let Reverse((_, _, target)) = self.postponed.pop()?;
+            // Its protocol's own gap is in its host's budget, if it was asked.
+            if self.admit(target, Duration::ZERO, now) {
+                return Some(target);
+            }
+        }
         // Bounded by the hosts with parked targets: an entry that is put back lies in the future.
         loop {
             let Reverse((at, ip)) = *self.ready.peek()?;
@@ -115,22 +143,24 @@ impl Hosts {
         budget.slack = if least.is_zero() { gap * (BURST - 1) } else { Duration::ZERO };
     }
 
-    /// When the next parked target is ready.
+    /// When the next target is ready.
     #[must_use]
     pub fn earliest(&self) -> Option<Instant> {
-        self.ready.peek().map(|Reverse((at, _))| *at)
+        let parked = self.ready.peek().map(|Reverse((at, _))| *at);
+        let postponed = self.postponed.peek().map(|Reverse((at, ..))| *at);
+        [parked, postponed].into_iter().flatten().min()
     }
 
-    /// Targets that are parked.
+    /// Targets that are kept here.
     #[must_use]
-    pub fn parked(&self) -> usize {
-        self.parked.len()
+    pub fn waiting(&self) -> usize {
+        self.parked.len() + self.postponed.len()
     }
 
-    /// True when no further target can be parked.
+    /// True when no further target can be kept.
     #[must_use]
     pub fn is_full(&self) -> bool {
-        self.parked.len() >= MOST_PARKED
+        self.waiting() >= MOST_PARKED
     }
 }
 
@@ -209,7 +239,7 @@ mod tests {
         let mut hosts = Hosts::new(GAP);
         let targets: Vec<_> = (1..=6).map(|port| target(1, port)).collect();
         assert_eq!(run(&mut hosts, &targets), [(1, 0), (2, 0), (3, 0), (4, 350), (5, 700), (6, 1050)]);
-        assert_eq!(hosts.parked(), 0);
+        assert_eq!(hosts.waiting(), 0);
     }
 
     #[test]

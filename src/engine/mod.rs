@@ -348,14 +348,14 @@ impl Engine {
     pub fn poll_timeout(&mut self, now: Instant) -> Option<Instant> {
         let work = !self.follow_ups.is_empty() || !self.retries.is_empty();
         let room = self.may_start() && self.flights.len() < self.window();
-        let parked = self.hosts.earliest().filter(|_| room);
+        let waiting = self.hosts.earliest().filter(|_| room);
         let more = room && !self.exhausted && !self.hosts.is_full();
         let new = more && !self.awaiting;
         let arrival = (more && self.awaiting).then(|| now + ARRIVAL);
-        let send = (work || new || parked.is_some_and(|at| at <= now))
+        let send = (work || new || waiting.is_some_and(|at| at <= now))
             .then(|| self.limiter.next_batch(now).unwrap_or(now).max(now));
         let batch = self.batch_began.map(|began| began + BATCH_AGE);
-        [send, arrival, parked.filter(|at| *at > now), batch, self.stopping, self.deadlines.earliest()]
+        [send, arrival, waiting.filter(|at| *at > now), batch, self.stopping, self.deadlines.earliest()]
             .into_iter()
             .flatten()
             .min()
@@ -413,7 +413,7 @@ impl Engine {
     /// True when nothing is in flight and nothing will be.
     #[must_use]
     pub fn is_done(&self) -> bool {
-        let none_left = self.exhausted && self.hosts.parked() == 0;
+        let none_left = self.exhausted && self.hosts.waiting() == 0;
         self.flights.len() == 0 && (none_left || self.stopping.is_some())
     }
 
@@ -425,7 +425,7 @@ impl Engine {
             datagrams: self.datagrams,
             answered: self.answered,
             in_flight: self.flights.len(),
-            not_started: self.source.remaining().unwrap_or(0) + self.hosts.parked() as u64,
+            not_started: self.source.remaining().unwrap_or(0) + self.hosts.waiting() as u64,
             exhausted: self.exhausted || self.source.is_exhausted(),
             window: self.adaptive.as_ref().and_then(Adaptive::window),
             rate: self.adaptive.as_ref().and_then(Adaptive::rate),

@@ -21,7 +21,7 @@ impl Engine {
             self.adaptive.iter_mut().for_each(Adaptive::handle_full_window);
             return None;
         }
-        // Bounded by the room for parked targets: a turn starts a target, parks one, or ends the loop.
+        // Bounded by the room for targets that wait: a turn starts a target, keeps one for later, or ends the loop.
         loop {
             let target = match self.hosts.poll_ready(now) {
                 Some(target) => target,
@@ -49,7 +49,7 @@ impl Engine {
                 return Some(slot);
             }
             // Another plan has a flight to this address; ours waits until it is likely to have ended.
-            self.hosts.park(target, now + self.settings.timeout);
+            self.hosts.postpone(target, now + self.settings.timeout.max(SHORTEST_WAIT));
         }
     }
 
@@ -148,6 +148,9 @@ impl Engine {
         Some(Transmit { to, size })
     }
 }
+
+/// Targets are postponed by something, whatever the time-out.
+const SHORTEST_WAIT: Duration = Duration::from_millis(1);
 
 /// The counter of datagrams that are sent for `cause`.
 pub(super) fn sent_because(datagrams: &mut Datagrams, cause: Cause) -> &mut u64 {

@@ -54,7 +54,7 @@ pub use self::ranges::{TargetSetBuilder, TooManyTargets};
 pub use self::set::TargetSet;
 
 /// One (plan, address) to ask.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Target {
     /// Where to send; an IPv4-mapped IPv6 address never stands here.
     pub address: SocketAddr,

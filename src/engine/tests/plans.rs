@@ -44,6 +44,26 @@ fn a_plan_tries_the_ports_that_follow_from_the_targets_own() {
 }
 
 #[test]
+fn two_plans_of_one_address_have_their_turns_one_after_the_other() {
+    // Nobody listens there, so every turn takes all its tries, of 1, 2 and 4 s.
+    let silent = [27_020, 27_021].map(|port| SocketAddr::from(([192, 0, 2, 1], port)));
+    let plans = ["a2s", "quake3", "hl1"].map(|name| Plan::of(protocol(name)));
+    let targets = silent.into_iter().flat_map(|address| (0..3).map(move |plan| Target { address, plan, origin: 0 }));
+    for (host_gap, window) in [(0, 10_000), (350, 10_000), (350, 1), (5_000, 2)] {
+        let settings = Settings { host_gap: Duration::from_millis(host_gap), window, ..settings() };
+        let targets = List(targets.clone().collect::<Vec<_>>().into_iter());
+        let farm = Farm::new(servers(1), 27_015, 27_016);
+        let mut scan = Simulation::with_targets(settings, plans.to_vec(), farm, targets);
+        scan.run();
+        assert_eq!((scan.records.len(), scan.count(Status::Timeout)), (6, 6), "{host_gap} ms, {window}");
+        let mut rows: Vec<_> = scan.records.iter().map(|record| (record.address, record.protocol)).collect();
+        rows.sort_unstable();
+        rows.dedup();
+        assert_eq!(rows.len(), 6, "{host_gap} ms, {window}");
+    }
+}
+
+#[test]
 fn a_silent_candidate_is_given_up_after_its_tries_and_the_next_is_asked() {
     let legs = [PortRule::Fixed(27_020), PortRule::Own].map(|port| Leg { protocol: protocol("a2s"), port }).into();
     let farm = Farm::new(servers(1), 27_015, 27_016);
