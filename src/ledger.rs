@@ -44,6 +44,8 @@ pub struct Input {
     pub excluded_listed: u64,
     /// Never asked, because the run stopped.
     pub not_started: u64,
+    /// Printed and not asked: the servers of `fragscan list`.
+    pub printed: u64,
 }
 
 /// Targets that were asked.
@@ -167,15 +169,15 @@ impl Ledger {
         let used = datagrams.matched + datagrams.late + datagrams.duplicate;
         [
             (
-                "read = invalid + duplicate + excluded + not started + scheduled",
+                "read = invalid + duplicate + excluded + not started + printed + scheduled",
                 input.read,
-                input.invalid + input.duplicate + excluded + input.not_started + targets.scheduled,
+                input.invalid + input.duplicate + excluded + input.not_started + input.printed + targets.scheduled,
             ),
             ("scheduled = finished", targets.scheduled, targets.finished),
             ("finished = sum of all statuses", targets.finished, rows.status.total()),
             (
-                "sum of all statuses = rows written + rows withheld + rows unwritten",
-                rows.status.total(),
+                "sum of all statuses + printed = rows written + rows withheld + rows unwritten",
+                rows.status.total() + input.printed,
                 rows.written + rows.withheld + rows.unwritten,
             ),
             (
@@ -287,6 +289,7 @@ mod tests {
             excluded_private: 1,
             excluded_listed: 0,
             not_started: 1,
+            printed: 0,
         };
         let targets = Targets { scheduled: 3, finished: 3 };
         let datagrams = Datagrams {
@@ -324,6 +327,7 @@ mod tests {
             |l| l.input.excluded_private += 1,
             |l| l.input.excluded_listed += 1,
             |l| l.input.not_started += 1,
+            |l| l.input.printed += 1,
             |l| l.targets.scheduled += 1,
             |l| l.targets.finished -= 1,
             |l| l.rows.status.add(Status::Ok),

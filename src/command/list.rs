@@ -1,5 +1,6 @@
 //! `fragscan list`: the servers of lists, without asking them.
 
+use std::mem;
 use std::net::SocketAddr;
 use std::process::ExitCode;
 use std::sync::{Arc, PoisonError};
@@ -10,65 +11,51 @@ use std::time::Duration;
 use crossbeam_channel::{Receiver, Sender, bounded, select, tick, unbounded};
 
 use super::progress::Progress;
-use super::{say, scan};
+use super::say;
+use super::scan::{self, About};
 use crate::cli::ListArgs;
-use crate::config::{self, ListConfig};
+use crate::config::{self, Prepared};
 use crate::engine::{Engine, Plan};
-use crate::error::{Error, STOPPED};
-use crate::net::driver::{Driver, Handover, read_clocks};
-use crate::output::{ListReport, Sink};
+use crate::error::Error;
+use crate::ledger::{Latency, Rows};
+use crate::net::driver::{Driver, Halt, Handover, read_clocks};
+use crate::output::metadata::SettingsInForce;
+use crate::output::writer::Report;
+use crate::output::{Epoch, ListReport, OutputError, Sink};
 use crate::record::ServerRecord;
 use crate::target::{Origins, Source, Target, Unresolved};
 
 /// Asks the lists and prints what they name, each server once.
 pub(super) fn run(args: ListArgs) -> Result<ExitCode, Error> {
-    let (now, unix_us) = read_clocks();
-    let ListConfig { mut scan, selection } = config::list(args, unix_us.unsigned_abs())?;
-    scan.selection = Some(selection);
-    let sinks = scan.outputs.iter().map(|output| scan::open(output, &scan)).collect::<Result<Vec<_>, _>>()?;
-    let (strict, quiet, local, io) = (scan.strict, scan.messages.quiet, std::mem::take(&mut scan.local), scan.io);
-    let prepared = scan.prepare(None, |line| say(line))?;
-    let (tally, fetched, origins) = (Arc::clone(&prepared.tally), prepared.fetched, prepared.origins);
+    let (instant, unix_us) = read_clocks();
+    let mut config = config::list(args, unix_us.unsigned_abs())?;
+    let sinks = config.outputs.iter().map(|output| scan::open(output, &config)).collect::<Result<Vec<_>, _>>()?;
+    let about = About::new(&config, Epoch { instant, unix_us })?;
+    let (local, io) = (mem::take(&mut config.local), config.io);
+    let mut progress = Progress::quiet(instant);
+    if config.messages.verbose {
+        progress = progress.with_oddities();
+    }
+    let prepared = config.prepare(None, |line| say(line))?;
+    let in_force = SettingsInForce::new(&prepared.settings, io.as_str());
+    let Prepared { targets, families, tally, settings, plans, origins, fetched, .. } = prepared;
     let (listed, to_print) = unbounded();
-    let lists = prepared.plans.iter().map(|plan| plan.legs[0].protocol.lists().is_some()).collect();
-    let source = ListsOnly { inner: prepared.targets, lists, listed };
-    let engine = Engine::new(prepared.settings, Arc::clone(&prepared.plans), Box::new(source), now);
+    let lists = plans.iter().map(|plan| plan.legs[0].protocol.lists().is_some()).collect();
+    let engine =
+        Engine::new(settings, Arc::clone(&plans), Box::new(ListsOnly { inner: targets, lists, listed }), instant);
     // No target is asked, so that no batch is ever handed over but an empty one.
     let (batches, _not_written) = bounded(1);
     let (_, returned) = bounded(1);
-    let driver = Driver::new(engine, prepared.families, &local, io.open(), Handover { batches, returned })?;
-    let halt = driver.halt();
-    let mut printer = Printer { sinks, plans: prepared.plans, origins: origins.clone(), printed: 0 };
-    let printing = thread::spawn(move || {
-        let result = printer.run(&to_print);
-        if result.is_err() || printer.is_closed() {
-            halt.stop();
-        }
-        result.map(|()| printer)
-    });
-    let outcome = driver.run(&mut Progress::quiet(now))?;
-    let mut printer = printing.join().map_err(|_| Error::Bug("the printing thread panicked"))??;
-    let reports = ListReport::all(&outcome.lists, &fetched, &origins);
-    if !quiet {
-        let tally = *tally.lock().unwrap_or_else(PoisonError::into_inner);
-        for report in &reports {
-            say(report);
-        }
-        say(&format_args!(
-            "{} servers = {} named - {} named again - {} invalid - {} excluded",
-            printer.printed,
-            tally.read,
-            tally.duplicate,
-            tally.invalid,
-            tally.excluded.total()
-        ));
-    }
-    if outcome.stop.is_some() {
-        return Ok(if printer.is_closed() { ExitCode::SUCCESS } else { ExitCode::from(STOPPED) });
-    }
-    printer.sinks.iter_mut().try_for_each(Sink::commit)?;
-    let complete = reports.iter().all(|report| report.complete);
-    Ok(if strict && !complete { ExitCode::from(STOPPED) } else { ExitCode::SUCCESS })
+    let driver = Driver::new(engine, families, &local, io.open(), Handover { batches, returned })?;
+    let printer =
+        Printer { sinks, plans, origins: origins.clone(), halt: Some(driver.halt()), printed: 0, error: None };
+    let printing = thread::spawn(move || printer.run(&to_print));
+    let outcome = driver.run(&mut progress);
+    let report = printing.join().map_err(|_| Error::Bug("the printing thread panicked"))?;
+    let outcome = outcome?;
+    let tally = *tally.lock().unwrap_or_else(PoisonError::into_inner);
+    let lists = ListReport::all(&outcome.lists, &fetched, &origins);
+    about.finish(tally, in_force, outcome, lists, report)
 }
 
 /// The lists of a source are asked; everything else is sent to whoever prints it.
@@ -118,27 +105,30 @@ struct Printer {
     sinks: Vec<Sink>,
     plans: Arc<[Plan]>,
     origins: Origins,
+    /// Stops the run, once.
+    halt: Option<Halt>,
+    /// Servers that were given to the outputs.
     printed: u64,
+    error: Option<OutputError>,
 }
 
 impl Printer {
-    /// Prints what is `listed` until nobody sends any more, or nobody reads.
-    fn run(&mut self, listed: &Receiver<Target>) -> Result<(), Error> {
+    /// Prints what is `listed` until nobody sends any more; when an output fails, or nobody reads, the run is stopped.
+    fn run(mut self, listed: &Receiver<Target>) -> Report {
         let flush = tick(FLUSH_EVERY);
         let mut record = ServerRecord::new();
-        while !self.is_closed() {
+        loop {
             select! {
                 recv(listed) -> target => match target {
-                    Ok(target) => self.print(target, &mut record)?,
-                    Err(_) => return self.flush(),
+                    Ok(target) => self.print(target, &mut record),
+                    Err(_) => return self.finish(),
                 },
-                recv(flush) -> _ => self.flush()?,
+                recv(flush) -> _ => self.each_sink(Sink::flush),
             }
         }
-        Ok(())
     }
 
-    fn print(&mut self, target: Target, record: &mut ServerRecord) -> Result<(), Error> {
+    fn print(&mut self, target: Target, record: &mut ServerRecord) {
         record.clear();
         record.address = target.address;
         record.protocol = self.plans[usize::from(target.plan)].legs[0].protocol.spec().name;
@@ -147,16 +137,34 @@ impl Printer {
             record.list_facts = origin.facts;
         }
         self.printed += 1;
-        Ok(self.sinks.iter_mut().try_for_each(|sink| sink.row(record))?)
+        self.each_sink(|sink| sink.row(record));
     }
 
-    fn flush(&mut self) -> Result<(), Error> {
-        Ok(self.sinks.iter_mut().try_for_each(Sink::flush)?)
+    fn each_sink(&mut self, mut act: impl FnMut(&mut Sink) -> Result<(), OutputError>) {
+        for sink in &mut self.sinks {
+            if let Err(error) = act(sink) {
+                self.error.get_or_insert(error);
+            }
+        }
+        if (self.error.is_some() || self.is_closed())
+            && let Some(halt) = self.halt.take()
+        {
+            halt.stop();
+        }
     }
 
     /// True if every output's reader has closed its end.
     fn is_closed(&self) -> bool {
         self.sinks.iter().all(Sink::is_closed)
+    }
+
+    fn finish(mut self) -> Report {
+        self.each_sink(Sink::flush);
+        let closed = self.is_closed();
+        let Self { sinks, printed, error, .. } = self;
+        let mut report = Report { rows: Rows::default(), latency: Latency::new(), sinks, raw: None, error, closed };
+        report.count(printed);
+        report
     }
 }
 

@@ -67,7 +67,7 @@ pub(super) fn run(args: ScanArgs) -> Result<ExitCode, Error> {
 }
 
 /// What is known about a run before it starts, for the account at its end.
-struct About {
+pub(super) struct About {
     epoch: Epoch,
     arguments: Vec<String>,
     seed: u64,
@@ -77,10 +77,12 @@ struct About {
     bad_lines: u64,
     strict: bool,
     quiet: bool,
+    /// Servers of lists are printed and not asked.
+    prints_only: bool,
 }
 
 impl About {
-    fn new(config: &ScanConfig, epoch: Epoch) -> Result<Self, OutputError> {
+    pub(super) fn new(config: &ScanConfig, epoch: Epoch) -> Result<Self, OutputError> {
         Ok(Self {
             epoch,
             arguments: env::args_os().map(|argument| argument.to_string_lossy().into_owned()).collect(),
@@ -91,11 +93,12 @@ impl About {
             bad_lines: config.bad_lines,
             strict: config.strict,
             quiet: config.messages.quiet,
+            prints_only: config.prints_only,
         })
     }
 
     /// Completes the outputs, writes metadata and summary, and says how the run ended.
-    fn finish(
+    pub(super) fn finish(
         self,
         tally: Tally,
         settings: SettingsInForce,
@@ -105,13 +108,14 @@ impl About {
     ) -> Result<ExitCode, Error> {
         let (now, _) = read_clocks();
         let finished_us = self.epoch.unix_us(now);
-        let ledger = ledger(tally, &outcome, &report);
+        let ledger = ledger(tally, &outcome, &report, self.prints_only);
         let unfinished = ledger.input.not_started + ledger.rows.status.of(Status::Aborted);
-        let early = outcome.stop.filter(|_| unfinished > 0 || !outcome.snapshot.exhausted);
+        let broken_off = outcome.lists.iter().any(|list| list.status == Status::Aborted);
+        let early = outcome.stop.filter(|_| unfinished > 0 || broken_off || !outcome.snapshot.exhausted);
         let failed = report.error.take();
         let complete = early.is_none() && failed.is_none();
         // An earlier output must not be replaced by an empty one because nobody wrote the list.
-        if ledger.targets.scheduled == 0 && complete {
+        if ledger.targets.scheduled + ledger.input.printed == 0 && complete {
             report.sinks.iter_mut().for_each(Sink::discard);
             report.raw.iter_mut().for_each(Raw::discard);
             for list in &lists {
@@ -120,7 +124,11 @@ impl About {
             if self.strict && lists.iter().any(|list| !list.complete) {
                 return Ok(ExitCode::from(STOPPED));
             }
-            return Err(Error::usage(config::why_nothing(&tally)));
+            return Err(Error::usage(if self.prints_only {
+                format!("there is nothing to print: {}", config::what_is_left_out(&tally))
+            } else {
+                config::why_nothing(&tally)
+            }));
         }
         if complete {
             report.sinks.iter_mut().try_for_each(Sink::commit)?;
@@ -155,7 +163,7 @@ impl About {
             report.sinks.iter().filter_map(|sink| sink.destination().path()).for_each(remove_leftovers);
         }
         if !self.quiet {
-            say(&Summary(&metadata));
+            say(&Summary { metadata: &metadata, prints_only: self.prints_only });
         }
         let imbalances = metadata.ledger.check();
         if !imbalances.is_empty() {
@@ -177,7 +185,9 @@ fn remove_leftovers(path: &Path) {
     let _ = fs::remove_file(metadata::beside(&partial(path)));
 }
 
-fn ledger(tally: Tally, outcome: &Outcome, report: &Report) -> Ledger {
+fn ledger(tally: Tally, outcome: &Outcome, report: &Report, prints_only: bool) -> Ledger {
+    let printed = if prints_only { report.rows.written + report.rows.unwritten } else { 0 };
+    let admitted = tally.read - tally.invalid - tally.duplicate - tally.excluded.total();
     Ledger {
         input: Input {
             read: tally.read,
@@ -186,7 +196,13 @@ fn ledger(tally: Tally, outcome: &Outcome, report: &Report) -> Ledger {
             excluded_reserved: tally.excluded[Reason::Reserved],
             excluded_private: tally.excluded[Reason::Private],
             excluded_listed: tally.excluded[Reason::Listed],
-            not_started: outcome.snapshot.not_started,
+            // Lists that wait for others of their host are no targets, and a stopped run has them among those.
+            not_started: if prints_only && outcome.stop.is_some() {
+                admitted.saturating_sub(printed)
+            } else {
+                outcome.snapshot.not_started
+            },
+            printed,
         },
         targets: outcome.snapshot.targets,
         datagrams: outcome.snapshot.datagrams,

@@ -5,36 +5,46 @@ use std::fmt;
 use serde::Serialize;
 
 use crate::engine::{Adapted, Course};
-use crate::ledger::{Datagrams, Input};
+use crate::ledger::{Datagrams, Input, Ledger};
 use crate::output::metadata::Metadata;
 
 /// What a run did, in a few lines.
-pub(super) struct Summary<'a, I, S>(pub &'a Metadata<I, S>);
+pub(super) struct Summary<'a, I, S> {
+    pub metadata: &'a Metadata<I, S>,
+    /// Servers of lists were printed and not asked.
+    pub prints_only: bool,
+}
 
 impl<I: Serialize, S: Serialize> fmt::Display for Summary<'_, I, S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Metadata { ledger, seconds, rtt_ms, outputs, raw, stop, seed, .. } = self.0;
-        let scheduled = ledger.targets.scheduled;
-        let speed = scheduled as f64 / seconds.max(1e-6);
-        write!(f, "asked {} in {seconds:.2} s ({speed:.0}/s)", count(scheduled, "target"))?;
-        for (i, (status, count)) in ledger.rows.status.iter().enumerate() {
-            write!(f, "{} {count} {status}", if i == 0 { ":" } else { "," })?;
+        let Metadata { ledger, seconds, rtt_ms, outputs, raw, stop, seed, lists, .. } = self.metadata;
+        if self.prints_only {
+            listed(f, ledger)?;
+        } else {
+            let scheduled = ledger.targets.scheduled;
+            let speed = scheduled as f64 / seconds.max(1e-6);
+            write!(f, "asked {} in {seconds:.2} s ({speed:.0}/s)", count(scheduled, "target"))?;
+            for (i, (status, count)) in ledger.rows.status.iter().enumerate() {
+                write!(f, "{} {count} {status}", if i == 0 { ":" } else { "," })?;
+            }
+            targets(f, &ledger.input, scheduled)?;
+            write!(f, "; seed {seed}")?;
         }
-        targets(f, &ledger.input, scheduled)?;
-        write!(f, "; seed {seed}")?;
-        for list in &self.0.lists {
+        for list in lists {
             write!(f, "\n{list}")?;
         }
-        datagrams(f, &ledger.datagrams)?;
+        if !self.prints_only {
+            datagrams(f, &ledger.datagrams)?;
+        }
         let quantiles = (rtt_ms.quantile_ms(0.5), rtt_ms.quantile_ms(0.9), rtt_ms.quantile_ms(0.99));
         if let (Some(p50), Some(p90), Some(p99)) = quantiles {
             write!(f, "\nround-trip time: median {p50:.1} ms, 90 % within {p90:.1} ms, 99 % within {p99:.1} ms")?;
         }
-        if let Some(adapted) = &self.0.adapted {
+        if let Some(adapted) = &self.metadata.adapted {
             adaptation(f, adapted)?;
         }
         if ledger.input.excluded_private > 0 {
-            write!(f, "\nprivate addresses from files are asked with --include-private")?;
+            write!(f, "\nprivate addresses that files and lists name are left out without --include-private")?;
         }
         for output in outputs {
             write!(f, "\n{} in {}", count(output.rows, "row"), output.name)?;
@@ -50,13 +60,26 @@ impl<I: Serialize, S: Serialize> fmt::Display for Summary<'_, I, S> {
 }
 
 fn targets(f: &mut fmt::Formatter<'_>, input: &Input, scheduled: u64) -> fmt::Result {
-    let Input { read, invalid, duplicate, excluded_reserved, excluded_private, excluded_listed, not_started } = input;
+    let Input { read, invalid, duplicate, not_started, .. } = input;
     write!(f, "\ntargets: {read} read = {scheduled} asked + {invalid} invalid + {duplicate} duplicate + ")?;
+    excluded(f, input)?;
+    write!(f, " + {not_started} not started")
+}
+
+fn listed(f: &mut fmt::Formatter<'_>, Ledger { input, rows, .. }: &Ledger) -> fmt::Result {
+    let Input { read, invalid, duplicate, not_started, .. } = input;
+    write!(f, "servers: {read} named = {} printed + {invalid} invalid + {duplicate} named again + ", rows.written)?;
+    excluded(f, input)?;
+    write!(f, " + {} not printed", not_started + rows.unwritten)
+}
+
+fn excluded(f: &mut fmt::Formatter<'_>, input: &Input) -> fmt::Result {
+    let Input { excluded_reserved, excluded_private, excluded_listed, .. } = input;
     write!(f, "{} excluded", excluded_reserved + excluded_private + excluded_listed)?;
     if excluded_reserved + excluded_private + excluded_listed > 0 {
         write!(f, " ({excluded_reserved} reserved, {excluded_private} private, {excluded_listed} listed)")?;
     }
-    write!(f, " + {not_started} not started")
+    Ok(())
 }
 
 fn datagrams(f: &mut fmt::Formatter<'_>, d: &Datagrams) -> fmt::Result {

@@ -65,16 +65,8 @@ impl Inputs {
     }
 }
 
-/// What `fragscan list` does.
-pub struct ListConfig {
-    /// The scan that it is, of which only the lists are asked.
-    pub scan: ScanConfig,
-    /// What is written of each server.
-    pub selection: Selection,
-}
-
-/// Reads the arguments of `fragscan list`: a scan of lists.
-pub fn list(args: ListArgs, random: u64) -> Result<ListConfig, Error> {
+/// Reads the arguments of `fragscan list`: a scan of which only the lists are asked.
+pub fn list(args: ListArgs, random: u64) -> Result<ScanConfig, Error> {
     // A table is for a person at a terminal; the same words as for rows.
     outputs(&args.output, args.format.as_deref())?;
     let scan = ScanArgs {
@@ -94,10 +86,10 @@ pub fn list(args: ListArgs, random: u64) -> Result<ListConfig, Error> {
         ..ScanArgs::default()
     };
     let columns = COLUMNS.iter().filter_map(|name| record::column(name)).collect();
-    Ok(ListConfig {
-        scan: super::scan(scan, random)?,
-        selection: Selection { columns, lists: Vec::new(), always: true },
-    })
+    let mut config = super::scan(scan, random)?;
+    config.selection = Some(Selection { columns, lists: Vec::new(), always: true });
+    config.prints_only = true;
+    Ok(config)
 }
 
 /// The time between two requests to a list server, from `--list-rate`: requests a minute.

@@ -61,6 +61,8 @@ pub struct ScanConfig {
     pub digests: Vec<InputDigest>,
     /// What is not understood, or not had as a whole, is an error.
     pub strict: bool,
+    /// The servers of lists are printed and not asked.
+    pub prints_only: bool,
     flag_clones: bool,
     /// Standard input is read while the scan runs; the origin of its targets.
     stdin: Option<u32>,
@@ -184,6 +186,7 @@ pub fn scan(args: ScanArgs, random: u64) -> Result<ScanConfig, Error> {
         digests: std::mem::take(&mut inputs.digests),
         flag_clones: args.flag_clones,
         strict: args.strict,
+        prints_only: false,
         stdin,
         inputs,
         limits,
@@ -248,15 +251,21 @@ pub fn why_unaskable(count: u64) -> String {
 /// Why nothing was asked.
 #[must_use]
 pub fn why_nothing(tally: &Tally) -> String {
+    format!("there is nothing to scan: {}", what_is_left_out(tally))
+}
+
+/// What of the input is not asked, and why.
+#[must_use]
+pub fn what_is_left_out(tally: &Tally) -> String {
     let Tally { read, invalid, excluded, .. } = tally;
     let reasons = [
         (Reason::Reserved, "in networks that are reserved, such as those for documentation, and never asked"),
-        (Reason::Private, "private, which are asked with --include-private or as arguments"),
+        (Reason::Private, "private, which are left out without --include-private unless they are arguments"),
         (Reason::Listed, "excluded by you"),
     ];
     let reasons = reasons.into_iter().filter(|(reason, _)| excluded[*reason] > 0);
     let reasons: Vec<_> = reasons.map(|(reason, why)| format!("; {} {why}", excluded[reason])).collect();
-    format!("there is nothing to scan: of {read} targets read, {invalid} are invalid{}", reasons.concat())
+    format!("of {read} targets read, {invalid} are invalid{}", reasons.concat())
 }
 
 impl Limits {

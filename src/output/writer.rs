@@ -31,6 +31,16 @@ pub struct Report {
     pub closed: bool,
 }
 
+impl Report {
+    /// Says how many of the rows that were `given` to the outputs are written.
+    pub fn count(&mut self, given: u64) {
+        // A row counts as written when it is in every output whose reader wanted all of them.
+        let wanted = self.sinks.iter().filter(|sink| self.closed || sink.state() != State::Closed);
+        self.rows.written = wanted.map(Sink::written).min().unwrap_or(0);
+        self.rows.unwritten = given - self.rows.written;
+    }
+}
+
 /// Starts the thread: rows for which `filter` holds go to `sinks`, and datagrams to `raw`. It ends when the channel of
 /// `batches` is closed; `failed` is called once when an output fails.
 #[must_use]
@@ -139,11 +149,7 @@ impl Writer {
 
     fn finish(mut self) -> Report {
         self.flush();
-        let report = &mut self.report;
-        // A row counts as written when it is in every output whose reader wanted all of them.
-        let wanted = report.sinks.iter().filter(|sink| report.closed || sink.state() != State::Closed);
-        report.rows.written = wanted.map(Sink::written).min().unwrap_or(0);
-        report.rows.unwritten = self.made - report.rows.withheld - report.rows.written;
+        self.report.count(self.made - self.report.rows.withheld);
         self.report
     }
 }

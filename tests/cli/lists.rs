@@ -118,6 +118,63 @@ fn a_list_that_was_not_had_is_an_error_only_if_it_is_wanted() {
 }
 
 #[test]
+fn a_list_of_which_nothing_came_replaces_nothing() {
+    let folder = Folder::new();
+    let silent = Listener::new();
+    let quick = ["-o", "good.csv", "--timeout", "100ms", "--retries", "0"];
+    let urls = [
+        format!("valve-master://{}", silent.target()),
+        format!("valve-master://127.0.0.1:{}", closed_port()),
+        "valve-master://no-such-host.invalid".to_owned(),
+        master(b""),
+    ];
+    for url in &urls {
+        folder.write("good.csv", "of yesterday\n");
+        let run = folder.run(&[&["list", url], &quick[..]].concat());
+        assert_eq!(run.code, Some(2), "{url}: {run}");
+        assert!(run.stderr.contains("there is nothing to print: of 0 targets read"), "{url}: {run}");
+        assert!(run.stderr.contains(&format!("list {url}: ")), "{url}: {run}");
+        let strict = folder.run(&[&["list", url, "--strict"], &quick[..]].concat());
+        let complete = run.stderr.contains(": complete, 0 servers");
+        assert_eq!(strict.code, Some(if complete { 2 } else { 3 }), "{url}: {strict}");
+        assert_eq!(folder.read("good.csv"), b"of yesterday\n", "{url}");
+        assert_eq!(folder.names(), ["good.csv"], "{url}");
+    }
+}
+
+#[test]
+fn a_list_that_came_in_part_is_kept_and_metadata_say_what_is_missing() {
+    let folder = Folder::new();
+    let silent = Listener::new();
+    let dead = format!("valve-master://{}", silent.target());
+    let good = master(b"\x08\x08\x08\x08\x69\x87\x0A\0\0\x01\x69\x87\xC6\x33\x64\x01\x69\x87");
+    let quick = ["--strict", "--timeout", "100ms", "--retries", "0", "--list-rate", "max", "-o", "list.csv"];
+    let run = folder.run(&[&["list", &good, &dead], &quick[..]].concat());
+    assert_eq!(run.code, Some(3), "{run}");
+    let sum = "servers: 3 named = 1 printed + 0 invalid + 0 named again + 2 excluded (1 reserved, 1 private, 0 listed) \
+        + 0 not printed";
+    assert!(run.stderr.contains(sum), "{run}");
+    assert!(run.stderr.contains("left out without --include-private"), "{run}");
+    assert_eq!(folder.table("list.csv").column("address"), ["8.8.8.8:27015"]);
+    assert_eq!(folder.names(), ["list.csv", "list.csv.meta.json"]);
+    let metadata = folder.metadata("list.csv");
+    assert_eq!((&metadata["stop"], &metadata["outputs"][0]["rows"]), (&"done".into(), &1.into()));
+    let outcomes: Vec<_> = metadata["lists"].as_array().unwrap().iter().map(|list| &list["outcome"]).collect();
+    assert!(outcomes.contains(&&"timeout".into()) && outcomes.contains(&&"complete".into()), "{outcomes:?}");
+    let input = &metadata["ledger"]["input"];
+    assert_eq!((&input["read"], &input["printed"], &input["excluded_private"]), (&3.into(), &1.into(), &1.into()));
+    assert_eq!(
+        (&metadata["ledger"]["targets"]["scheduled"], &metadata["ledger"]["rows"]["written"]),
+        (&0.into(), &1.into())
+    );
+
+    let private = ["--include-private", "--exclude", "8.8.8.0/24", "--list-rate", "max"];
+    let run = folder.run_well(&[&["list", &good], &private[..]].concat());
+    assert!(run.stderr.contains("1 printed") && run.stderr.contains("(1 reserved, 0 private, 1 listed)"), "{run}");
+    assert!(!run.stderr.contains("--include-private"), "{run}");
+}
+
+#[test]
 fn mistakes_are_answered_with_what_to_write() {
     let folder = Folder::new();
     for (arguments, reason) in [

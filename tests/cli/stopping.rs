@@ -5,7 +5,8 @@ use std::process::{Child, Command, Stdio};
 
 use assert_cmd::cargo::cargo_bin;
 
-use crate::support::{Folder, Run, Table, pause, wait_for};
+use crate::farm::Farm;
+use crate::support::{Folder, Run, Table, closed_port, pause, wait_for};
 
 #[test]
 fn an_interrupted_scan_keeps_whole_rows_and_accounts_for_the_rest() {
@@ -99,6 +100,40 @@ fn a_signal_that_is_ignored_from_the_start_stays_ignored() {
     assert_eq!(folder.table("servers.csv").rows.len(), 300);
 }
 
+#[test]
+fn an_interrupted_list_keeps_what_it_has_and_counts_what_was_named_meanwhile() {
+    let folder_of_farm = Folder::new();
+    let (servers, lists) = (closed_port(), closed_port().to_string());
+    let farm = ["--servers", "2000", "--port", &servers.to_string(), "--master", "valve", "--master-port", &lists];
+    let _farm = Farm::start(&folder_of_farm, &farm);
+    let url = format!("valve-master://127.0.0.1:{lists}");
+    for (command, from) in [("list", &[][..]), ("scan", &["--from"][..])] {
+        let folder = Folder::new();
+        folder.write("servers.csv", "an older file\n");
+        // A page a second, and what is under way when it is stopped has two.
+        let pace = [&url, "--list-rate", "60", "--timeout", "2s", "--rate", "max", "--host-rate", "max"];
+        let pace = &pace[..if command == "list" { 5 } else { pace.len() }];
+        let mut scan = Scan::start_to(command, &folder, &[from, pace].concat());
+        scan.wait_for_rows(1);
+        scan.signal("INT");
+        let run = scan.wait();
+        assert_eq!(run.code, Some(3), "{command}: {run}");
+        assert!(run.stderr.contains("stopped early: signal SIGINT"), "{command}: {run}");
+        assert!(run.stderr.contains(&format!("list {url}: list_incomplete, ")), "{command}: {run}");
+        assert_eq!(folder.read("servers.csv"), b"an older file\n", "{command}");
+        let rows = folder.table("servers.csv.partial").rows.len();
+        let metadata = folder.metadata("servers.csv.partial");
+        let input = &metadata["ledger"]["input"];
+        let rest = input["not_started"].as_u64().unwrap();
+        assert!(rest > 0, "{command}: what was named behind the signal is not printed: {run}");
+        assert_eq!(input["read"], rows as u64 + rest, "{command}: {input}");
+        if command == "list" {
+            let sum = format!("servers: {} named = {rows} printed + 0 invalid", rows as u64 + rest);
+            assert!(run.stderr.contains(&sum) && run.stderr.contains(&format!(" + {rest} not printed")), "{run}");
+        }
+    }
+}
+
 /// A scan that runs beside the test.
 struct Scan<'a> {
     folder: &'a Folder,
@@ -107,12 +142,16 @@ struct Scan<'a> {
 
 impl<'a> Scan<'a> {
     fn start(folder: &'a Folder, arguments: &[&str]) -> Self {
+        Self::start_to("scan", folder, arguments)
+    }
+
+    fn start_to(command: &str, folder: &'a Folder, arguments: &[&str]) -> Self {
         // Whoever runs the tests in the background may have all of them ignore signals, and the program honours that.
         let child = Command::new("env")
             .arg("--default-signal=INT,TERM,HUP")
             .arg(cargo_bin!("fragscan"))
             .current_dir(folder.path())
-            .args(["scan", "-o", "servers.csv"])
+            .args([command, "-o", "servers.csv"])
             .args(arguments)
             .stdin(Stdio::null())
             .stdout(Stdio::null())
