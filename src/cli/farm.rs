@@ -9,7 +9,7 @@ use clap::Args;
 #[command(after_help = EXAMPLES)]
 pub struct FarmArgs {
     /// Serve lists of these servers too, on 127.0.0.1: valve at --master-port, hl1 at the port behind it, quake3 at the
-    /// one behind that
+    /// one behind that, or all three; not with --bind or --replay
     #[arg(
         long,
         value_name = "KINDS",
@@ -19,7 +19,7 @@ pub struct FarmArgs {
     )]
     pub master: Vec<String>,
 
-    /// Port of the first list server
+    /// Port of valve's list; those of the others follow from it
     #[arg(long, value_name = "PORT", default_value_t = 27_911, help_heading = "Lists", requires = "master")]
     pub master_port: u16,
 
@@ -41,7 +41,7 @@ pub struct FarmArgs {
     pub port: u16,
 
     /// Answer on a real interface: at ADDR, with a port for each server, or at every address of a NETWORK such as
-    /// 10.9.0.0/16 that is routed to this machine; needs --clients
+    /// 10.9.0.0/16 that is routed to this machine; needs --clients, and serves no lists (--master)
     #[arg(long, value_name = "ADDR|NETWORK", help_heading = "Interface", conflicts_with = "replay")]
     pub bind: Option<String>,
 

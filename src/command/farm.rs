@@ -12,12 +12,12 @@ use crate::capture;
 use crate::cli::FarmArgs;
 use crate::config::{self, FarmConfig, MasterConfig};
 use crate::error::Error;
-use crate::farm::{Farm, Masters, Recorded, ReplayFarm, Servers, serve};
+use crate::farm::serve::{self, Served};
+use crate::farm::{Farm, Masters, Recorded, ReplayFarm};
 use crate::net::driver::STOPPING;
 use crate::net::{self, sys};
 use crate::offline::{self, Sorter};
 use crate::output::{Destination, OutputError};
-use crate::protocol;
 
 /// Starts the servers, says where they are, and answers until Ctrl-C.
 pub(super) fn run(args: FarmArgs) -> Result<ExitCode, Error> {
@@ -36,8 +36,10 @@ fn simulate(config: FarmConfig, signals: Signals) -> Result<(), Error> {
         Some(site) => serve::start_at(config.settings, site, config.port),
         None => serve::start(config.settings, Some(config.port)),
     }
-    .map_err(|error| start_error(error, "--port"))?;
+    .map_err(|error| if_taken(error, "--port"))?;
     let farm = serving.servers();
+    let first_list = config.masters.as_ref().map_or(0, |masters| u32::from(masters.port));
+    let masters = config.masters.map(|masters| start_masters(masters, farm)).transpose()?;
     if let Some(path) = config.list.as_deref() {
         let line = |index| match farm.protocol(index) {
             Some(protocol) => format!("{}://{}", protocol.spec().name, farm.address(index)),
@@ -53,30 +55,34 @@ fn simulate(config: FarmConfig, signals: Signals) -> Result<(), Error> {
     } else {
         say(&format_args!("{count} simulated servers at {}-{} on port {}; {STOP}", first.ip(), last.ip(), farm.port()));
     }
-    let _masters = config.masters.map(|masters| start_masters(masters, farm)).transpose()?;
-    wait(serving, signals);
+    if let Some(masters) = &masters {
+        for (number, list) in masters.servers().numbered() {
+            say(&format_args!("a list of them at {}://127.0.0.1:{}", list.spec().name, first_list + number));
+        }
+    }
+    until_stopped(signals);
+    // Whoever asks the lists asks the servers too: the lists' requests are counted apart.
+    let lists = masters.map(serve::Serving::stop);
+    account(serving.stop(), "");
+    if let Some(lists) = lists {
+        account(lists, "the lists: ");
+    }
     Ok(())
 }
 
-/// Starts the list servers of `farm` and says where they are.
+/// Starts the list servers of `farm`.
 fn start_masters(config: MasterConfig, farm: &Farm) -> Result<serve::Serving<Masters>, Error> {
     let MasterConfig { kinds, port, style, link } = config;
     let masters = Masters::new(&kinds, style, farm);
     let serving = serve::start_masters(&masters, link, farm.settings().seed, port);
-    let serving = serving.map_err(|error| start_error(error, "--master-port"))?;
-    for (number, list) in (0..).zip(protocol::of_lists()) {
-        if serving.servers().numbers().any(|other| other == number) {
-            say(&format_args!("a list of them at {}://127.0.0.1:{}", list.spec().name, u32::from(port) + number));
-        }
-    }
-    Ok(serving)
+    serving.map_err(|error| if_taken(error, "--master-port"))
 }
 
 fn replay(folder: &Path, config: &FarmConfig, signals: Signals) -> Result<(), Error> {
     let servers = recorded(folder)?;
     let make = |port| Ok(ReplayFarm::new(servers, port));
     let serving = serve::start_servers(make, config.settings.link, config.settings.seed, Some(config.port));
-    let serving = serving.map_err(|error| start_error(error, "--port"))?;
+    let serving = serving.map_err(|error| if_taken(error, "--port"))?;
     let farm = serving.servers();
     if let Some(path) = &config.list {
         let line = |(address, server): (_, &Recorded)| {
@@ -86,15 +92,16 @@ fn replay(folder: &Path, config: &FarmConfig, signals: Signals) -> Result<(), Er
     }
     let count = farm.iter().len();
     say(&format_args!("{count} recorded servers at 127.0.0.2 and on, on port {}; {STOP}", config.port));
-    wait(serving, signals);
+    until_stopped(signals);
+    account(serving.stop(), "");
     Ok(())
 }
 
 /// Says what to do about a port that is taken, which is the one of `flag`.
-fn start_error(error: net::Error, flag: &str) -> Error {
+fn if_taken(error: net::Error, flag: &str) -> Error {
     match error.kind() {
         io::ErrorKind::AddrInUse => {
-            Error::usage(format!("{error}; another farm may be running: choose a free port with {flag}"))
+            error.advising(format!("another farm may be running: choose a free port with {flag}")).into()
         }
         _ => error.into(),
     }
@@ -132,11 +139,14 @@ fn recorded(folder: &Path) -> Result<Vec<Recorded>, Error> {
     Ok(servers)
 }
 
-fn wait<S: Servers>(serving: serve::Serving<S>, mut signals: Signals) {
+fn until_stopped(mut signals: Signals) {
     let _ = signals.forever().next();
-    let served = serving.stop();
+}
+
+/// Says what `whose` servers did.
+fn account(served: Served, whose: &str) {
     say(&format_args!(
-        "answered {} requests with {} datagrams; {} replies refused by the system, {} requests dropped by the kernel",
+        "{whose}answered {} requests with {} datagrams; {} replies refused by the system, {} requests dropped by the kernel",
         served.requests, served.replies, served.send_errors, served.dropped_by_kernel
     ));
     if served.strangers + served.unproven > 0 {

@@ -69,13 +69,16 @@ pub fn farm(args: FarmArgs) -> Result<FarmConfig, Error> {
 /// The list servers, if there are any.
 fn masters(args: &FarmArgs) -> Result<Option<MasterConfig>, Error> {
     let name_of = |list: &AnyProtocol| list.spec().name.trim_end_matches("-master");
-    let kind = |word: &String| {
-        protocol::of_lists().find(|list| name_of(list) == word).ok_or_else(|| {
+    let kinds = |word: &String| {
+        let kinds: Vec<_> = protocol::of_lists().filter(|list| word == "all" || name_of(list) == word).collect();
+        if kinds.is_empty() {
             let known: Vec<_> = protocol::of_lists().map(|list| name_of(&list)).collect();
-            Error::usage(format!("--master: there is no list server {word:?}: known are {}", known.join(", ")))
-        })
+            let message = format!("--master: there is no list server {word:?}: known are {} and all", known.join(", "));
+            return Err(Error::usage(message));
+        }
+        Ok(kinds)
     };
-    let kinds = args.master.iter().map(kind).collect::<Result<Vec<_>, _>>()?;
+    let kinds = args.master.iter().map(kinds).collect::<Result<Vec<_>, _>>()?.concat();
     if kinds.is_empty() {
         return Ok(None);
     }
@@ -87,9 +90,13 @@ fn masters(args: &FarmArgs) -> Result<Option<MasterConfig>, Error> {
             return Err(Error::usage(format!("--master-style: {other:?} is no style: write paged, at-once or loop")));
         }
     };
-    let last = protocol::of_lists().count() as u16 - 1;
-    if args.master_port == 0 || args.master_port.checked_add(last).is_none() {
-        return Err(Error::usage(format!("--master-port: {} is not in 1 to {}", args.master_port, u16::MAX - last)));
+    // Each kind has its place behind the first port, whether or not the others are there.
+    let last = protocol::of_lists().enumerate().filter(|(_, kind)| kinds.contains(kind)).map(|(place, _)| place as u16);
+    let most = u16::MAX - last.max().unwrap_or(0);
+    if !(1..=most).contains(&args.master_port) {
+        let kinds = args.master.join(",");
+        let message = format!("--master-port: {} is not in 1 to {most}, as --master {kinds} needs", args.master_port);
+        return Err(Error::usage(message));
     }
     let loss = value::parse("--master-loss", &args.master_loss)?;
     let link = LinkSettings { loss, ..LinkSettings::default() };
@@ -261,6 +268,13 @@ mod tests {
         }
         let config = typed("").unwrap();
         assert_eq!((config.site, config.settings), (None, FarmSettings::default()));
+    }
+
+    #[test]
+    fn lists_may_be_at_the_last_ports_that_there_are() {
+        for arguments in ["valve --master-port 65535", "valve,hl1 --master-port 65534", "all --master-port 65533"] {
+            assert!(typed(&format!("--master {arguments}")).is_ok(), "{arguments}");
+        }
     }
 
     #[test]

@@ -33,10 +33,10 @@ impl Masters {
         Self { kinds: kinds.iter().copied().map(listed).collect(), style }
     }
 
-    /// The numbers of those that there are.
-    pub fn numbers(&self) -> impl Iterator<Item = u32> {
+    /// Those that there are, with their numbers.
+    pub fn numbered(&self) -> impl Iterator<Item = (u32, AnyProtocol)> {
         let has = |kind| self.kinds.iter().any(|(known, _)| *known == kind);
-        (0_u32..).zip(protocol::of_lists()).filter(move |(_, kind)| has(*kind)).map(|(number, _)| number)
+        (0_u32..).zip(protocol::of_lists()).filter(move |(_, kind)| has(*kind))
     }
 }
 

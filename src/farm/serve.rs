@@ -79,12 +79,13 @@ pub fn start_servers<S: Servers>(
 /// Starts list servers on 127.0.0.1, from `port` on, with a `link` to them whose fates follow from `seed`.
 pub fn start_masters(masters: &Masters, link: LinkSettings, seed: u64, port: u16) -> Result<Serving<Masters>, Error> {
     let place = Place::Ports(Ipv4Addr::LOCALHOST);
-    let launch = || {
-        let sockets =
-            masters.numbers().map(|number| Ok((number, open(place.address(number, port).into(), Some(b"lo"))?)));
-        launch(masters.clone(), sockets.collect::<io::Result<_>>()?, (link, seed), place, None)
+    let failed = |address| move |source| Error::new("starting list servers on", address, source);
+    let open = |number| {
+        let address = place.address(number, port).into();
+        Ok((number, open(address, Some(b"lo")).map_err(failed(address))?))
     };
-    launch().map_err(|source| Error::new("starting list servers on", place.address(0, port).into(), source))
+    let sockets = masters.numbered().map(|(number, _)| open(number)).collect::<Result<_, Error>>()?;
+    launch(masters.clone(), sockets, (link, seed), place, None).map_err(failed(place.address(0, port).into()))
 }
 
 /// Starts a farm at a site, on `port` or from that on, for the site's clients and nobody else.

@@ -11,18 +11,19 @@ pub mod sys;
 
 /// A system call that failed: what was being done, to what, and why it failed.
 #[derive(Debug, thiserror::Error)]
-#[error("{operation} {subject}: {source}")]
+#[error("{operation} {subject}: {source}{}", advice.as_ref().map(|advice| format!("; {advice}")).unwrap_or_default())]
 pub struct Error {
     operation: &'static str,
     subject: String,
     source: io::Error,
+    advice: Option<String>,
 }
 
 impl Error {
     /// The failure of `operation` on `address`.
     #[must_use]
     pub fn new(operation: &'static str, address: SocketAddr, source: io::Error) -> Self {
-        Self { operation, subject: address.to_string(), source }
+        Self { operation, subject: address.to_string(), source, advice: None }
     }
 
     /// The system's error number, if it was the system that failed.
@@ -40,6 +41,12 @@ impl Error {
     /// The failure of `operation` on something that has no address.
     #[must_use]
     pub fn on(operation: &'static str, subject: &str, source: io::Error) -> Self {
-        Self { operation, subject: subject.to_owned(), source }
+        Self { operation, subject: subject.to_owned(), source, advice: None }
+    }
+
+    /// The same, with what to do about it.
+    #[must_use]
+    pub fn advising(self, advice: impl Into<String>) -> Self {
+        Self { advice: Some(advice.into()), ..self }
     }
 }

@@ -1,6 +1,7 @@
 //! `fragscan farm --bind`: on the interface that it is told, for those that it is told.
 
 use std::fs::File;
+use std::net::UdpSocket;
 use std::process::{Child, Command, Stdio};
 
 use assert_cmd::cargo::cargo_bin;
@@ -97,8 +98,32 @@ fn a_list_of_servers_says_what_each_speaks_and_is_what_a_scan_reads() {
     assert_eq!(String::from_utf8_lossy(&printed), list.replace("a2s://", ""));
 
     let again = folder.run(&["farm", "--port", &port]);
-    assert_eq!(again.code, Some(2), "{again}");
+    assert_eq!(again.code, Some(1), "{again}");
     assert!(again.stderr.contains("another farm may be running: choose a free port with --port"), "{again}");
+}
+
+#[test]
+fn lists_are_counted_apart_and_nobody_is_told_of_servers_that_do_not_start() {
+    let folder = Folder::new();
+    let (port, lists) = (closed_port().to_string(), closed_port());
+    let taken = UdpSocket::bind(("127.0.0.1", lists + 1)).expect("it was free");
+    let first = lists.to_string();
+    let arguments = ["--servers", "300", "--port", &port, "--master", "all", "--master-port", &first];
+    let refused = folder.run(&[&["farm"], &arguments[..]].concat());
+    assert_eq!(refused.code, Some(1), "{refused}");
+    assert!(!refused.stderr.contains("stop with Ctrl-C"), "{refused}");
+    let reason = format!("starting list servers on 127.0.0.1:{}: ", lists + 1);
+    assert!(refused.stderr.contains(&reason) && refused.stderr.contains("with --master-port"), "{refused}");
+    drop(taken);
+
+    let farm = Farm::start(&folder, &arguments);
+    wait_for("the lists", || farm.said().contains("quake3-master://").then_some(()));
+    let url = format!("valve-master://127.0.0.1:{lists}");
+    folder.run_well(&["list", &url, "--list-rate", "max", "--timeout", "60s"]);
+    let said = farm.stop();
+    // 231 servers and 69.
+    assert!(said.contains("\nthe lists: answered 2 requests with 2 datagrams;"), "{said}");
+    assert!(said.contains("\nanswered 0 requests with 0 datagrams;"), "{said}");
 }
 
 #[test]

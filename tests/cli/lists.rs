@@ -192,8 +192,10 @@ fn mistakes_are_answered_with_what_to_write() {
         (&["list", "valve-master://127.0.0.1", "--list-rate", "often"], "--list-rate: \"often\""),
         (&["scan", "valve-master://127.0.0.1"], "ask the servers that it lists with --from valve-master://HOST:PORT"),
         (&["scan", "127.0.0.1", "--protocol", "hl1-master"], "hl1-master is a kind of list"),
-        (&["farm", "--master", "quake2"], "--master: there is no list server \"quake2\": known are valve, hl1, quake3"),
-        (&["farm", "--master", "valve", "--master-port", "65534"], "--master-port: 65534 is not in 1 to 65533"),
+        (&["farm", "--master", "quake2"], "there is no list server \"quake2\": known are valve, hl1, quake3 and all"),
+        (&["farm", "--master", "all", "--master-port", "65534"], "65534 is not in 1 to 65533, as --master all needs"),
+        (&["farm", "--master", "hl1", "--master-port", "65535"], "65535 is not in 1 to 65534, as --master hl1 needs"),
+        (&["farm", "--master", "valve", "--master-port", "0"], "0 is not in 1 to 65535, as --master valve needs"),
     ] {
         let run = folder.run(arguments);
         assert_eq!(run.code, Some(2), "{arguments:?}: {run}");
