@@ -1,5 +1,6 @@
-//! The arguments of `fragscan list`, and those for lists of Steam that `fragscan scan` shares.
+//! The arguments of `fragscan list`, and those that `fragscan scan` shares.
 
+use std::net::IpAddr;
 use std::path::PathBuf;
 
 use clap::Args;
@@ -26,7 +27,7 @@ pub struct ListArgs {
     pub exclude: Vec<String>,
 
     /// Leave out what FILE lists; may be repeated
-    #[arg(long, value_name = "FILE", visible_alias = "blocklist-file")]
+    #[arg(long, value_name = "FILE", visible_alias = "blocklist-file", visible_short_alias = 'b')]
     pub exclude_file: Vec<PathBuf>,
 
     /// Print private addresses too
@@ -41,6 +42,10 @@ pub struct ListArgs {
     #[arg(long, value_name = "N", default_value_t = 2)]
     pub retries: u32,
 
+    /// Where requests are sent from.
+    #[command(flatten)]
+    pub sending: SendingArgs,
+
     /// Exit with 3 if a list was not had as a whole
     #[arg(long)]
     pub strict: bool,
@@ -52,6 +57,10 @@ pub struct ListArgs {
     /// Format of outputs without a known extension: table, csv or ndjson
     #[arg(short, long, value_name = "FORMAT")]
     pub format: Option<String>,
+
+    /// Explain each datagram that is not used, with a hex dump of its head
+    #[arg(short, long)]
+    pub verbose: bool,
 
     /// Print no summary
     #[arg(short, long)]
@@ -72,6 +81,22 @@ pub struct SteamArgs {
     /// Web server to ask in place of api.steampowered.com; the key goes over https only, or to this machine
     #[arg(long = "steam-api-url", value_name = "URL", hide_short_help = true)]
     pub api_url: Option<String>,
+}
+
+/// Where datagrams are sent from.
+#[derive(Debug, Default, Args)]
+pub struct SendingArgs {
+    /// Send from this address of ours; once for IPv4 and once for IPv6
+    #[arg(long, value_name = "IP", help_heading = "Network", alias = "bind")]
+    pub source_ip: Vec<IpAddr>,
+
+    /// Send from this port, or from the first free one of a range
+    #[arg(long, value_name = "PORT[-PORT]", help_heading = "Network")]
+    pub source_port: Option<String>,
+
+    /// Send through this network interface only
+    #[arg(long, value_name = "NAME", help_heading = "Network")]
+    pub interface: Option<String>,
 }
 
 const EXAMPLES: &str = "\

@@ -1,11 +1,10 @@
 //! The arguments of `fragscan scan`.
 
-use std::net::IpAddr;
 use std::path::PathBuf;
 
 use clap::{Args, Parser};
 
-use super::list::SteamArgs;
+use super::list::{SendingArgs, SteamArgs};
 
 /// `fragscan scan`.
 #[derive(Debug, Args)]
@@ -131,17 +130,9 @@ pub struct ScanArgs {
     #[arg(long, value_name = "N", default_value = "10000", help_heading = "Pace")]
     pub window: String,
 
-    /// Send from this address of ours; once for IPv4 and once for IPv6
-    #[arg(long, value_name = "IP", help_heading = "Network", alias = "bind")]
-    pub source_ip: Vec<IpAddr>,
-
-    /// Send from this port, or from the first free one of a range
-    #[arg(long, value_name = "PORT[-PORT]", help_heading = "Network")]
-    pub source_port: Option<String>,
-
-    /// Send through this network interface only
-    #[arg(long, value_name = "NAME", help_heading = "Network")]
-    pub interface: Option<String>,
+    /// Where datagrams are sent from.
+    #[command(flatten)]
+    pub sending: SendingArgs,
 
     /// How datagrams are sent and received: mmsg (up to 64 a system call), portable (one) or auto
     #[arg(long, value_name = "PATH", default_value = "auto", help_heading = "Network")]

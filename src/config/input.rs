@@ -354,7 +354,10 @@ pub fn more_lines(count: u64) -> String {
 pub(super) fn server_protocol(name: &str) -> Result<AnyProtocol, String> {
     match protocol::by_name(name) {
         Some(list) if list.lists().is_some() => {
-            Err(format!("{name} is a kind of list: ask the servers that it lists with --from {name}://HOST:PORT"))
+            let url = format!("{name}://HOST:PORT");
+            Err(format!(
+                "{name} is a kind of list: `fragscan list {url}` prints its servers, `fragscan scan --from {url}` asks them"
+            ))
         }
         Some(protocol) => Ok(protocol),
         None => {

@@ -14,25 +14,43 @@ use crate::target::resolve::Name;
 use crate::target::{Hosts, Origin, Ports, Target, TargetSpec};
 
 impl Inputs {
-    /// Adds the list at `url`. Its servers are asked in their usual protocol, unless one or a game was `chosen`; `--app`
-    /// is added to the filters of lists that have them.
-    pub(super) fn list(&mut self, url: &str, args: &ScanArgs, chosen: bool) -> Result<(), Error> {
-        if let Some(parameters) = steam::parameters(url) {
-            return self.steam_list(url, parameters, args, chosen);
+    /// Adds the lists of `--from`. Their servers are asked in their usual protocol, unless one or a game was `chosen`;
+    /// `--app` is for those of them that can be asked for an application.
+    pub(super) fn lists(&mut self, args: &ScanArgs, chosen: bool) -> Result<(), Error> {
+        let mut takes_app = args.steam.app.is_none();
+        for url in &args.from {
+            let (scheme, rest) = url.split_at(url.find(':').unwrap_or(url.len()));
+            let known = scheme.to_ascii_lowercase() + rest;
+            if let Some(parameters) = steam::parameters(&known) {
+                takes_app = true;
+                self.steam_list(url, parameters, args, chosen)?;
+                continue;
+            }
+            let added = self.list(url, &known, args.steam.app, chosen);
+            takes_app |= added.map_err(|reason| Error::usage(format!("list {url:?}: {reason}")))?;
         }
-        self.add_list(url, args.steam.app, chosen).map_err(|reason| Error::usage(format!("list {url:?}: {reason}")))
+        if takes_app {
+            return Ok(());
+        }
+        Err(Error::usage("--app: none of these lists can be asked for the servers of one application"))
     }
 
-    fn add_list(&mut self, url: &str, app: Option<u32>, chosen: bool) -> Result<(), String> {
-        let (place, parameters) = url.split_once('?').unwrap_or((url, ""));
+    /// Adds the list at `known`, which was typed as `url`, and says whether it takes an application.
+    fn list(&mut self, url: &str, known: &str, app: Option<u32>, chosen: bool) -> Result<bool, String> {
+        let (place, parameters) = known.split_once('?').unwrap_or((known, ""));
         let spec = TargetSpec::parse(place).map_err(|reason| reason.to_string())?;
         let known = || protocol::of_lists().map(|list| format!("{}://HOST:PORT", list.spec().name));
         let known = || format!("known are {} and steam-api:", known().collect::<Vec<_>>().join(", "));
         let word = spec.scheme.ok_or_else(|| format!("say what kind of list it is: {}", known()))?;
         let list = protocol::of_lists().find(|list| list.is_called(word));
         let list = list.ok_or_else(|| format!("there is no kind of list {word:?}: {}", known()))?;
-        let parameters = app.map_or_else(|| parameters.to_owned(), |app| format!("{parameters}&app={app}"));
-        list.check_parameters(&parameters)?;
+        list.check_parameters(parameters)?;
+        let takes_app = list.check_parameters("app=1").is_ok();
+        let mut parameters = parameters.to_owned();
+        if let Some(app) = app.filter(|_| takes_app) {
+            parameters = format!("{parameters}&app={app}");
+            list.check_parameters(&parameters).map_err(|reason| format!("with --app {app}: {reason}"))?;
+        }
         let servers = self.plan_of_listed(list.lists(), chosen);
         let plan = self.plans.len() as u16;
         self.plans.push(Plan { parameters: parameters.into(), ..Plan::of(list) });
@@ -55,7 +73,7 @@ impl Inputs {
             }
             Hosts::Range(_) | Hosts::Farm { .. } => return Err(one()),
         }
-        Ok(())
+        Ok(takes_app)
     }
 
     /// The plan of servers that are `usually` of some protocol, unless one or a game was `chosen`.
@@ -76,12 +94,14 @@ pub fn list(args: ListArgs, random: u64) -> Result<ScanConfig, Error> {
         exclude: args.exclude,
         exclude_file: args.exclude_file,
         include_private: args.include_private,
+        sending: args.sending,
         timeout: args.timeout,
         retries: args.retries,
         output: args.output,
         format: args.format,
         strict: args.strict,
         quiet: args.quiet,
+        verbose: args.verbose,
         order: "input".into(),
         ..ScanArgs::default()
     };
@@ -95,7 +115,8 @@ pub fn list(args: ListArgs, random: u64) -> Result<ScanConfig, Error> {
 /// The time between two requests to a list server, from `--list-rate`: requests a minute.
 pub(super) fn list_gap(text: &str) -> Result<std::time::Duration, Error> {
     let a_minute = std::time::Duration::from_mins(1);
-    Ok(match value::rate("--list-rate", text)? {
+    let reason = || format!("--list-rate: {text:?} is not a number of requests a minute: write it as 30, 0.5 or max");
+    Ok(match value::rate("", text).map_err(|_| Error::usage(reason()))? {
         Limit::Max => std::time::Duration::ZERO,
         Limit::PerSecond(number) => a_minute.div_f64(number),
     })

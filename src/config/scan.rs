@@ -357,7 +357,7 @@ fn io(word: &str) -> Result<batch::Path, Error> {
 
 fn local(args: &ScanArgs) -> Result<Local, Error> {
     let mut local = Local {
-        interface: args.interface.clone(),
+        interface: args.sending.interface.clone(),
         sockets: args.sockets,
         receive_buffer: args.rcvbuf.as_deref().map(|text| value::size("--rcvbuf", text)).transpose()?,
         ..Local::default()
@@ -365,7 +365,7 @@ fn local(args: &ScanArgs) -> Result<Local, Error> {
     if !(1..=MOST_SOCKETS).contains(&args.sockets) {
         return Err(Error::usage(format!("--sockets: {} is not in 1 to {MOST_SOCKETS}", args.sockets)));
     }
-    for ip in &args.source_ip {
+    for ip in &args.sending.source_ip {
         let taken = match ip {
             IpAddr::V4(ip) => local.ipv4.replace(*ip).is_some(),
             IpAddr::V6(ip) => local.ipv6.replace(*ip).is_some(),
@@ -377,7 +377,7 @@ fn local(args: &ScanArgs) -> Result<Local, Error> {
             return Err(Error::usage(format!("--source-ip: {ip} is no address of this machine: {reason}")));
         }
     }
-    if let Some(text) = &args.source_port {
+    if let Some(text) = &args.sending.source_port {
         let ports: Ports = value::parse("--source-port", text)?;
         local.ports = ports.ranges().next();
         if args.sockets > 1 && local.ports.is_some_and(|(first, last)| usize::from(last - first) + 1 < args.sockets) {
@@ -422,10 +422,7 @@ fn inputs(args: &ScanArgs) -> Result<(Inputs, Option<u32>), Error> {
     for text in &args.targets {
         inputs.argument(text)?;
     }
-    for url in &args.from {
-        let chosen = args.protocol.is_some() || game.is_some();
-        inputs.list(url, args, chosen)?;
-    }
+    inputs.lists(args, args.protocol.is_some() || game.is_some())?;
     let mut stdin = None;
     for path in &args.input {
         if path == Path::new("-") && !args.strict {

@@ -99,7 +99,7 @@ impl Question {
     fn read(text: &str, app: Option<u32>) -> Result<Self, String> {
         let mut question = Self { filter: String::new(), limit: MOST_ROWS };
         let mut apps: Vec<u32> = app.into_iter().collect();
-        for (key, value) in master::parameters(text) {
+        for (key, value) in master::distinct_parameters(text)? {
             match key {
                 "filter" => {
                     let filter = valve_filter::read(&value).map_err(|error| error.to_string())?;
@@ -115,6 +115,9 @@ impl Question {
                 }
                 _ => return Err(master::unknown_parameter(key, "filter, app and limit")),
             }
+        }
+        if valve_filter::applications(&question.filter) + apps.len() > 1 {
+            return Err(valve_filter::ONE_APPLICATION.into());
         }
         for app in apps {
             question.filter += "\\appid\\";
@@ -180,9 +183,12 @@ mod tests {
     fn filters_can_be_added_to_and_mistakes_are_named() {
         let read = |text, app| Question::read(text, app).map(|question| (question.filter, question.limit));
         assert_eq!(read("", None), Ok((String::new(), 10_000)));
-        let all = read(r"filter=\empty\1\&filter=/gametype/&app=10&limit=7", Some(730));
-        assert_eq!(all, Ok((r"\empty\1\gametype\\appid\730\appid\10".to_owned(), 7)));
+        let closed = read(r"filter=\empty\1\&limit=7", Some(730));
+        assert_eq!(closed, Ok((r"\empty\1\appid\730".to_owned(), 7)));
+        assert_eq!(read("filter=/gametype/&app=10", None), Ok((r"\gametype\\appid\10".to_owned(), 10_000)));
         for (text, problem) in [
+            ("filter=/empty/1&filter=/full/1", "\"filter\" is there twice"),
+            ("filter=/appid/10&app=20", "no server runs two applications"),
             ("filter=/typo/1", "there is no key \"typo\""),
             ("app=cs", "app: \"cs\" is not a number"),
             ("limit=0", "from 1 to 10000"),

@@ -157,6 +157,16 @@ pub fn parameters(text: &str) -> impl Iterator<Item = (&str, String)> {
     })
 }
 
+/// The same; what to say if one of them is there twice.
+pub fn distinct_parameters(text: &str) -> Result<Vec<(&str, String)>, String> {
+    let all: Vec<_> = parameters(text).collect();
+    let twice = all.iter().enumerate().find(|(place, (key, _))| all[..*place].iter().any(|(other, _)| other == key));
+    match twice {
+        Some((_, (key, _))) => Err(format!("{key:?} is there twice: write it once")),
+        None => Ok(all),
+    }
+}
+
 /// `text` with every `%` and two hexadecimal digits replaced by the byte that they stand for.
 fn decoded(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());

@@ -227,7 +227,7 @@ impl Parameters {
     /// Reads `protocol=…&game=…&empty&full`; the error says what to write instead.
     fn read(text: &str) -> Result<Self, String> {
         let mut parameters = Self::default();
-        for (key, value) in master::parameters(text) {
+        for (key, value) in master::distinct_parameters(text)? {
             let is_wanted = || match value.as_str() {
                 "" | "1" => Ok(true),
                 "0" => Ok(false),

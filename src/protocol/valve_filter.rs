@@ -8,7 +8,7 @@ use thiserror::Error;
 
 /// A filter that a list would not understand, and where.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("{problem}, at character {at} of the filter")]
+#[error("character {at} of the filter: {problem}")]
 pub struct FilterError {
     /// What is wrong, and what to write.
     pub problem: String,
@@ -18,7 +18,8 @@ pub struct FilterError {
 
 /// Checks `text` and writes it as lists want it: with backslashes, where slashes stand in for them.
 pub fn read(text: &str) -> Result<String, FilterError> {
-    let filter = if text.starts_with('/') { text.replace('/', "\\") } else { text.to_owned() };
+    // Messages have the slashes that were typed.
+    let (slash, filter) = if text.starts_with('/') { ('/', text.replace('/', "\\")) } else { ('\\', text.to_owned()) };
     if filter.is_empty() {
         return Ok(filter);
     }
@@ -41,30 +42,55 @@ pub fn read(text: &str) -> Result<String, FilterError> {
     }
     let pairs = words.chunks(2).len();
     for (number, pair) in words.chunks(2).enumerate() {
-        let &[(key, at), (value, value_at)] = pair else {
-            let (key, at) = pair[0];
-            return Err(error(format!("{key:?} has no value: write \\{key}\\VALUE"), at));
-        };
+        let (key, at) = pair[0];
         let Some((_, kind)) = KEYS.iter().find(|(known, _)| *known == key) else {
-            let known: Vec<_> = KEYS.iter().map(|(key, _)| *key).collect();
-            return Err(error(format!("there is no key {key:?}: known are {}", known.join(", ")), at));
+            return Err(error(format!("there is no key {key:?}: {}", known_keys(key)), at));
+        };
+        let Some(&(value, value_at)) = pair.get(1) else {
+            return Err(error(format!("{key:?} has no value: write {slash}{key}{slash}VALUE"), at));
         };
         let behind = (pairs - number - 1) as u64;
         let problem = match (kind, value.parse::<u64>()) {
-            (Kind::Group, Ok(0) | Err(_)) => {
-                format!("\\{key}\\{value}: write how many conditions follow, as in \\{key}\\2")
-            }
-            (Kind::Group, Ok(count)) if count > behind => {
-                format!("\\{key}\\{value}: only {behind} conditions follow")
-            }
-            (Kind::Number, Err(_)) => format!("\\{key}\\{value}: {value:?} is not a number"),
-            (Kind::Flag, _) if !matches!(value, "0" | "1") => format!("\\{key}\\{value}: write 0 or 1"),
+            (Kind::Group, Ok(0) | Err(_)) => format!("write how many conditions follow, as in {slash}{key}{slash}2"),
+            (Kind::Group, Ok(count)) if count > behind => match behind {
+                0 => "no condition follows".to_owned(),
+                1 => "only 1 condition follows".to_owned(),
+                _ => format!("only {behind} conditions follow"),
+            },
+            (Kind::Number, Err(_)) => format!("{value:?} is not a number"),
+            (Kind::Flag, _) if !matches!(value, "0" | "1") => "write 0 or 1".to_owned(),
             _ => continue,
         };
-        return Err(error(problem, value_at));
+        return Err(error(format!("{slash}{key}{slash}{value}: {problem}"), value_at));
     }
     Ok(filter)
 }
+
+/// How many applications `filter`, as [`read`] writes it, asks for outside of groups: nothing is of two.
+#[must_use]
+pub fn applications(filter: &str) -> usize {
+    let words: Vec<_> = filter.split('\\').skip(1).collect();
+    let is_group = |key: &str| KEYS.iter().any(|(known, kind)| *known == key && matches!(kind, Kind::Group));
+    words.chunks(2).map(|pair| pair[0]).take_while(|key| !is_group(key)).filter(|key| *key == "appid").count()
+}
+
+/// What to say of two applications.
+pub const ONE_APPLICATION: &str =
+    "no server runs two applications: name one, with --app, as app=ID in the URL or as /appid/ID in its filter";
+
+/// The key that `key` was meant to be, or else all of them.
+fn known_keys(key: &str) -> String {
+    let small = key.to_lowercase();
+    let likeness = |known: &str| strsim::jaro_winkler(known, &small);
+    let known = KEYS.iter().map(|(known, _)| *known);
+    match known.clone().max_by(|one, other| likeness(one).total_cmp(&likeness(other))) {
+        Some(meant) if likeness(meant) >= LIKE => format!("did you mean {meant}?"),
+        _ => format!("known are {}", known.collect::<Vec<_>>().join(", ")),
+    }
+}
+
+/// How alike two keys are that may be meant for each other, from 0 to 1.
+const LIKE: f64 = 0.8;
 
 /// What the value of a key is.
 #[derive(Clone, Copy)]
@@ -136,16 +162,35 @@ mod tests {
     }
 
     #[test]
+    fn applications_are_counted_up_to_the_first_group() {
+        for (filter, count) in [
+            ("", 0),
+            (r"\map\appid", 0),
+            (r"\appid\10\map\x\", 1),
+            (r"\appid\10\appid\20", 2),
+            (r"\appid\10\nor\2\appid\20\map\x", 1),
+        ] {
+            assert_eq!(applications(filter), count, "{filter}");
+        }
+    }
+
+    #[test]
     fn a_mistake_is_named_with_its_place() {
         for (typed, at, problem) in [
             ("appid/730", 1, "a filter begins with a key"),
-            ("/appid/730/typo/1", 12, "there is no key \"typo\""),
-            ("/map/größe/dedicated/yes", 22, r"\dedicated\yes: write 0 or 1"),
-            ("/appid", 2, "\"appid\" has no value"),
+            ("/appid/730/typo/1", 12, "there is no key \"typo\": known are nor, nand"),
+            ("/gamedri/tf", 2, "there is no key \"gamedri\": did you mean gamedir?"),
+            ("/AppID/730", 2, "there is no key \"AppID\": did you mean appid?"),
+            ("/typo", 2, "there is no key \"typo\""),
+            ("/map/größe/dedicated/yes", 22, "/dedicated/yes: write 0 or 1"),
+            ("/appid", 2, "\"appid\" has no value: write /appid/VALUE"),
+            (r"\appid", 2, r"has no value: write \appid\VALUE"),
             ("/appid/cs", 8, "\"cs\" is not a number"),
             ("/nor/0/map/x", 6, "write how many conditions follow"),
-            ("/nor/2/nand/2/map/x", 13, "only 1 conditions follow"),
-            ("/nor/2/map/x", 6, "only 1 conditions follow"),
+            ("/nor/2/nand/2/map/x", 13, "/nand/2: only 1 condition follows"),
+            (r"\nor\2\map\x", 6, r"\nor\2: only 1 condition follows"),
+            ("/nor/3/map/x/full/1", 6, "/nor/3: only 2 conditions follow"),
+            ("/or/1", 5, "/or/1: no condition follows"),
             ("/map/a\nb", 7, "a filter has no control characters"),
         ] {
             let error = read(typed).expect_err(typed);

@@ -240,17 +240,26 @@ impl Parameters {
     /// Reads `region=…&filter=…&app=…`; the error says what to write instead.
     fn read(text: &str) -> Result<Self, String> {
         let mut parameters = Self::default();
-        for (key, value) in master::parameters(text) {
+        let mut application = String::new();
+        for (key, value) in master::distinct_parameters(text)? {
             match key {
                 "region" => parameters.region = region(&value)?,
-                "filter" => parameters.filter += &valve_filter::read(&value).map_err(|error| error.to_string())?,
+                "filter" => parameters.filter = valve_filter::read(&value).map_err(|error| error.to_string())?,
                 "app" => {
                     let app: u32 = value.parse().map_err(|_| format!("app: {value:?} is not a number"))?;
-                    parameters.filter += "\\appid\\";
-                    parameters.filter += &app.to_string();
+                    application = format!("\\appid\\{app}");
                 }
                 _ => return Err(master::unknown_parameter(key, "region, filter and app")),
             }
+        }
+        // In front, where no group takes it for one of its conditions.
+        parameters.filter.insert_str(0, &application);
+        if valve_filter::applications(&parameters.filter) > 1 {
+            return Err(valve_filter::ONE_APPLICATION.into());
+        }
+        if parameters.filter.len() > LONGEST_FILTER {
+            let length = parameters.filter.len();
+            return Err(format!("the filter has {length} bytes: no more than {LONGEST_FILTER} fit into a request"));
         }
         Ok(parameters)
     }
@@ -311,6 +320,8 @@ const REQUEST: u8 = 0x31;
 /// `M2A_SERVER_BATCH` and a line feed.
 const REPLY: &[u8] = b"f\n";
 const EVERYWHERE: u8 = 0xFF;
+/// So that a request is never in pieces.
+const LONGEST_FILTER: usize = 1_000;
 const REGIONS: &[(&str, u8)] = &[
     ("all", EVERYWHERE),
     ("us-east", 0),
@@ -362,7 +373,7 @@ mod tests {
         assert_eq!(request(&new, ""), b"1\xFF0.0.0.0:0\0\0");
         let (session, ..) = hear(MASTER, "", &[PAGE_ONE]);
         let parameters = "region=europe&filter=/gamedir/tf&app=440";
-        assert_eq!(request(&session, parameters), b"1\x03198.51.100.2:27016\0\\gamedir\\tf\\appid\\440\0");
+        assert_eq!(request(&session, parameters), b"1\x03198.51.100.2:27016\0\\appid\\440\\gamedir\\tf\0");
     }
 
     #[test]
@@ -371,14 +382,20 @@ mod tests {
             ("region=mars", "there is no region \"mars\": known are all, us-east"),
             ("region=8", "there is no region \"8\""),
             ("filter=/map/x/typo/1", "there is no key \"typo\""),
-            ("filter=/empty/2", "at character 8 of the filter"),
+            ("filter=/empty/2", "character 8 of the filter: /empty/2: write 0 or 1"),
             ("app=tf", "app: \"tf\" is not a number"),
             ("regoin=all", "\"regoin\" is no parameter of this list: it has region, filter and app"),
+            ("region=asia&region=europe", "\"region\" is there twice"),
+            ("app=10&filter=/map/x/appid/20", "no server runs two applications"),
+            ("filter=/appid/10/appid/20", "no server runs two applications"),
+            (&format!("filter=/map/{}&app=10", "x".repeat(987)), "the filter has 1001 bytes: no more than 1000 fit"),
         ] {
             let error = DIALECTS[0].check_parameters(parameters).expect_err(parameters);
             assert!(error.contains(reason), "{parameters}: {error}");
         }
         assert_eq!(DIALECTS[0].check_parameters("region=7&filter=/nor/1/map/de_dust2&app=730"), Ok(()));
+        assert_eq!(DIALECTS[0].check_parameters("filter=/or/2/appid/10/appid/20"), Ok(()));
+        assert_eq!(DIALECTS[0].check_parameters(&format!("filter=/map/{}&app=10", "x".repeat(986))), Ok(()));
     }
 
     #[test]

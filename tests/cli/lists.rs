@@ -4,7 +4,7 @@ use std::net::UdpSocket;
 use std::thread;
 
 use crate::farm::Farm;
-use crate::support::{Folder, Listener, Object, closed_port};
+use crate::support::{Folder, Listener, Object, Table, closed_port};
 
 /// A farm of 1,000 servers with a list server of each kind, from the port on that is returned.
 fn farm<'a>(folder: &'a Folder, more: &[&str]) -> (Farm<'a>, u16) {
@@ -175,6 +175,35 @@ fn a_list_that_came_in_part_is_kept_and_metadata_say_what_is_missing() {
 }
 
 #[test]
+fn an_application_is_for_lists_that_have_such_a_thing_and_kinds_are_known_in_capitals() {
+    let folder = Folder::new();
+    let (_farm, first) = farm(&folder, &[]);
+    let urls = [format!("Valve-Master://127.0.0.1:{first}"), format!("HL1-MASTER://127.0.0.1:{}", first + 1)];
+    let more = ["--app", "70", "--list-rate", "max", "--timeout", "5s", "--format", "csv"];
+    let run = folder.run_well(&[&["list", &urls[0], &urls[1]], &more[..]].concat());
+    assert_eq!(Table::read(&run.stdout).rows.len(), 2_000, "1,000 of a2s and 1,000 of hl1: {run}");
+    assert!(run.stderr.contains(&format!("list {}: complete, 1000 servers", urls[0])), "{run}");
+}
+
+#[test]
+fn odd_datagrams_of_a_list_are_explained_and_requests_leave_from_where_they_are_told() {
+    let folder = Folder::new();
+    let port = closed_port();
+    let socket = UdpSocket::bind("127.0.0.1:0").expect("loopback has a free port");
+    let url = format!("valve-master://{}", socket.local_addr().expect("it is bound"));
+    let from = thread::spawn(move || {
+        let (_, from) = socket.recv_from(&mut [0; 512]).expect("it is asked");
+        socket.send_to(b"what?", from).expect("loopback takes it");
+        from
+    });
+    let (ip, port) = ("127.0.0.8".to_owned(), port.to_string());
+    let sending = ["--source-ip", &ip, "--source-port", &port, "--interface", "lo"];
+    let run = folder.run(&[&["list", &url, "-v", "--timeout", "200ms", "--retries", "0"], &sending[..]].concat());
+    assert_eq!(from.join().expect("it was asked").to_string(), format!("{ip}:{port}"));
+    assert!(run.stderr.contains("77 68 61 74 3f"), "the bytes of what?: {run}");
+}
+
+#[test]
 fn mistakes_are_answered_with_what_to_write() {
     let folder = Folder::new();
     for (arguments, reason) in [
@@ -185,12 +214,33 @@ fn mistakes_are_answered_with_what_to_write() {
         (&["list", "valve-master://192.0.2.1"], "192.0.2.1:27011 is never asked"),
         (
             &["list", "valve-master://127.0.0.1?filter=/appid/730/nor/3/map/x"],
-            "\\nor\\3: only 1 conditions follow, at character 16 of the filter",
+            "?filter=/appid/730/nor/3/map/x\": character 16 of the filter: /nor/3: only 1 condition follows",
         ),
         (&["list", "quake3-master://127.0.0.1?protocol=x"], "protocol: \"x\" is not a number"),
-        (&["list", "hl1-master://127.0.0.1", "--app", "70"], "\"app\" is no parameter of this list"),
-        (&["list", "valve-master://127.0.0.1", "--list-rate", "often"], "--list-rate: \"often\""),
-        (&["scan", "valve-master://127.0.0.1"], "ask the servers that it lists with --from valve-master://HOST:PORT"),
+        (&["list", "hl1-master://127.0.0.1?app=70"], "\"app\" is no parameter of this list: it has none"),
+        (
+            &["list", "hl1-master://127.0.0.1", "--app", "70"],
+            "--app: none of these lists can be asked for the servers of",
+        ),
+        (
+            &["list", "valve-master://127.0.0.1?app=10", "--app", "70"],
+            "?app=10\": with --app 70: \"app\" is there twice: write it once",
+        ),
+        (
+            &["list", "valve-master://127.0.0.1?filter=/appid/10", "--app", "70"],
+            "with --app 70: no server runs two applications: name one, with --app, as app=ID in the URL",
+        ),
+        (&["list", "quake3-master://127.0.0.1?game=a&game=b"], "\"game\" is there twice"),
+        (
+            &["list", "valve-master://127.0.0.1", "--list-rate", "30/min"],
+            "--list-rate: \"30/min\" is not a number of requests a minute: write it as 30, 0.5 or max",
+        ),
+        (&["scan", "valve-master://127.0.0.1"], "`fragscan scan --from valve-master://HOST:PORT` asks them"),
+        (&["query", "valve-master://127.0.0.1"], "`fragscan list valve-master://HOST:PORT` prints its servers"),
+        (&["bench", "valve-master://127.0.0.1"], "`fragscan list valve-master://HOST:PORT` prints its servers"),
+        (&["list", "valve-master://127.0.0.1", "--source-ip", "192.0.2.9"], "192.0.2.9 is no address of this machine"),
+        (&["list", "valve-master://127.0.0.1", "--source-port", "0"], "--source-port: port 0"),
+        (&["list", "valve-master://127.0.0.1", "-b", "missing.txt"], "missing.txt"),
         (&["scan", "127.0.0.1", "--protocol", "hl1-master"], "hl1-master is a kind of list"),
         (&["farm", "--master", "quake2"], "there is no list server \"quake2\": known are valve, hl1, quake3 and all"),
         (&["farm", "--master", "all", "--master-port", "65534"], "65534 is not in 1 to 65533, as --master all needs"),
