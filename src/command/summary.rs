@@ -25,7 +25,7 @@ impl<I: Serialize, S: Serialize> fmt::Display for Summary<'_, I, S> {
         for list in &self.0.lists {
             write!(f, "\n{list}")?;
         }
-        datagrams(f, &ledger.datagrams)?;
+        datagrams(f, &ledger.datagrams, ledger.lists.sent)?;
         let quantiles = (rtt_ms.quantile_ms(0.5), rtt_ms.quantile_ms(0.9), rtt_ms.quantile_ms(0.99));
         if let (Some(p50), Some(p90), Some(p99)) = quantiles {
             write!(f, "\nround-trip time: median {p50:.1} ms, 90 % within {p90:.1} ms, 99 % within {p99:.1} ms")?;
@@ -59,10 +59,14 @@ fn targets(f: &mut fmt::Formatter<'_>, input: &Input, scheduled: u64) -> fmt::Re
     write!(f, " + {not_started} not started")
 }
 
-fn datagrams(f: &mut fmt::Formatter<'_>, d: &Datagrams) -> fmt::Result {
+fn datagrams(f: &mut fmt::Formatter<'_>, d: &Datagrams, to_lists: u64) -> fmt::Result {
     let Datagrams { sent, sent_first, sent_retry, sent_follow_up, send_errors, .. } = d;
     write!(f, "\nsent: {} = {sent_first} first + ", count(*sent, "datagram"))?;
-    write!(f, "{sent_retry} retries + {sent_follow_up} follow-ups; {send_errors} not taken by the system")?;
+    write!(f, "{sent_retry} retries + {sent_follow_up} follow-ups")?;
+    if to_lists > 0 {
+        write!(f, ", {to_lists} of them to list servers")?;
+    }
+    write!(f, "; {send_errors} not taken by the system")?;
     if d.over_limit > 0 {
         write!(
             f,
