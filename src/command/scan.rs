@@ -38,6 +38,9 @@ pub(super) fn run(args: ScanArgs) -> Result<ExitCode, Error> {
     complain(&config);
     let farm = config.farm.map(start_farm).transpose()?;
     if config.dry_run {
+        for list in config.forget_lists() {
+            say(&format_args!("list {list}: not asked in a dry run; fragscan list prints its servers"));
+        }
         return list(config.prepare(farm.as_ref().map(Serving::servers), |line| say(line))?);
     }
     let sinks = config.outputs.iter().map(|output| open(output, &config)).collect::<Result<Vec<_>, _>>()?;
@@ -106,7 +109,8 @@ impl About {
         let (now, _) = read_clocks();
         let finished_us = self.epoch.unix_us(now);
         let ledger = ledger(tally, &outcome, &report);
-        let unfinished = ledger.input.not_started + ledger.rows.status.of(Status::Aborted);
+        let lists_stopped = outcome.lists.iter().filter(|list| list.status == Status::Aborted).count() as u64;
+        let unfinished = ledger.input.not_started + ledger.rows.status.of(Status::Aborted) + lists_stopped;
         let early = outcome.stop.filter(|_| unfinished > 0 || !outcome.snapshot.exhausted);
         let failed = report.error.take();
         let complete = early.is_none() && failed.is_none();

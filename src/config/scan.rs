@@ -63,6 +63,8 @@ pub struct ScanConfig {
     pub strict: bool,
     flag_clones: bool,
     /// Standard input is read while the scan runs; the origin of its targets.
+    /// There were lists.
+    lists_forgotten: bool,
     stdin: Option<u32>,
     inputs: Inputs,
     limits: Limits,
@@ -185,12 +187,20 @@ pub fn scan(args: ScanArgs, random: u64) -> Result<ScanConfig, Error> {
         flag_clones: args.flag_clones,
         strict: args.strict,
         stdin,
+        lists_forgotten: false,
         inputs,
         limits,
     })
 }
 
 impl ScanConfig {
+    /// Leaves out all lists, for a dry run, and returns what they are called.
+    pub fn forget_lists(&mut self) -> Vec<Arc<str>> {
+        let lists = self.inputs.forget_lists();
+        self.lists_forgotten |= !lists.is_empty();
+        lists
+    }
+
     /// Makes the set of targets, with those of the farm that was started in the meantime.
     ///
     /// With `--strict`, targets that cannot be asked at all are an error too.
@@ -218,7 +228,7 @@ impl ScanConfig {
             return Err(Error::usage(format!("{}; nothing was sent, because of --strict", why_unaskable(unaskable))));
         }
         // An earlier output must not be replaced by an empty one because a list was broken.
-        if targets.is_empty() && !later {
+        if targets.is_empty() && !later && !self.lists_forgotten {
             return Err(Error::usage(self.inputs.why_nothing(&tally)));
         }
         let settings = self.limits.settings(targets.all_loopback() && !later, self.seed);

@@ -5,7 +5,8 @@ use std::process::{Child, Command, Stdio};
 
 use assert_cmd::cargo::cargo_bin;
 
-use crate::support::{Folder, Run, Table, pause, wait_for};
+use crate::farm::Farm;
+use crate::support::{Folder, Run, Table, closed_port, pause, wait_for};
 
 #[test]
 fn an_interrupted_scan_keeps_whole_rows_and_accounts_for_the_rest() {
@@ -50,6 +51,26 @@ fn a_stopped_scan_keeps_whole_rows_and_accounts_for_the_rest(signal: &str) {
     assert_eq!(count("input", "read"), 100_000);
     assert_eq!(count("input", "not_started"), 100_000 - rows);
     assert!(count("input", "not_started") > 0);
+}
+
+#[test]
+fn a_scan_that_is_stopped_while_a_list_comes_in_is_not_complete() {
+    let folder = Folder::new();
+    let (port, master) = (closed_port().to_string(), closed_port().to_string());
+    let lists = ["--master", "valve", "--master-port", &master];
+    let _farm = Farm::start(&folder, &[&["--servers", "1000", "--port", &port], &lists[..]].concat());
+    // The next page is two seconds away each time.
+    let url = format!("valve-master://127.0.0.1:{master}");
+    let mut scan = Scan::start(&folder, &["--from", &url, "--rate", "max", "--host-rate", "max"]);
+    scan.wait_for_rows(1);
+    scan.signal("INT");
+    let run = scan.wait();
+
+    assert_eq!(run.code, Some(3), "{run}");
+    assert!(run.stderr.contains(&format!("list {url}: list_incomplete, ")), "{run}");
+    assert!(run.stderr.contains(" of them to list servers; "), "{run}");
+    assert!(run.stderr.contains("stopped early: signal SIGINT"), "{run}");
+    assert_eq!(folder.metadata("servers.csv.partial")["stop"], "signal SIGINT");
 }
 
 #[test]
