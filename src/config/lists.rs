@@ -66,7 +66,9 @@ impl Inputs {
         let named = std::mem::take(&mut self.list_names).into_iter().map(|list| list.origin);
         let source = |origin| self.origins.find(origin)?.source;
         let fetched = std::mem::take(&mut self.steam).into_iter().map(|list| list.source);
-        known.chain(named).filter_map(source).chain(fetched).collect()
+        let all: Vec<_> = known.chain(named).filter_map(source).chain(fetched).collect();
+        self.had_lists |= !all.is_empty();
+        all
     }
 
     /// The plan of servers that are `usually` of some protocol, unless one or a game was `chosen`.
