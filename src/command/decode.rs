@@ -83,7 +83,11 @@ fn rows(
     selection: Option<&Selection>,
 ) -> Result<ExitCode, Error> {
     let said = read.iter().map(|file| file.queries).reduce(|all, more| Some(all?.union(more?))).flatten();
-    let recordings = sort(read.into_iter().map(|file| file.datagrams));
+    let mut recordings = sort(read.into_iter().map(|file| file.datagrams));
+    // List servers are no targets of a scan either.
+    recordings.retain(|recording| {
+        protocol.is_some() || offline::recognise_among(protocol::all(), recording).lists().is_none()
+    });
     let mut rows = format.writer(selection, Look { width: 0, colour: false });
     let (now, _) = read_clocks();
     print(|out| {

@@ -96,6 +96,10 @@ impl Source for ListsOnly {
         self.inner.remaining()
     }
 
+    fn is_growing(&self) -> bool {
+        self.inner.is_growing()
+    }
+
     fn is_exhausted(&self) -> bool {
         self.inner.is_exhausted()
     }

@@ -20,7 +20,8 @@ pub(super) struct Progress {
 
 enum Display {
     Nothing,
-    Bar(ProgressBar),
+    /// With whether it grows.
+    Bar(ProgressBar, bool),
     Lines,
 }
 
@@ -32,9 +33,9 @@ impl Progress {
 
     /// Shows a bar.
     pub(super) fn bar(began: Instant) -> Self {
-        let style = ProgressStyle::with_template("{bar:24} {percent}% {wide_msg}").ok();
         let bar = ProgressBar::with_draw_target(Some(1), ProgressDrawTarget::stderr());
-        Self { display: Display::Bar(style.into_iter().fold(bar, ProgressBar::with_style)), odd: 0, began, last: None }
+        set_style(&bar, false);
+        Self { display: Display::Bar(bar, false), odd: 0, began, last: None }
     }
 
     /// Prints a line every few seconds.
@@ -53,7 +54,7 @@ impl Progress {
 
     fn print(&self, text: &str) {
         match &self.display {
-            Display::Bar(bar) => bar.suspend(|| say(&text)),
+            Display::Bar(bar, _) => bar.suspend(|| say(&text)),
             _ => say(&text),
         }
     }
@@ -63,7 +64,7 @@ impl Watch for Progress {
     fn interval(&self) -> Option<Duration> {
         match self.display {
             Display::Nothing => None,
-            Display::Bar(_) => Some(Duration::from_millis(250)),
+            Display::Bar(..) => Some(Duration::from_millis(250)),
             Display::Lines => Some(Duration::from_secs(5)),
         }
     }
@@ -73,9 +74,12 @@ impl Watch for Progress {
         let (then, sent_then) = self.last.replace((now, sent)).unwrap_or((self.began, 0));
         let rate = (sent - sent_then) as f64 / now.saturating_duration_since(then).as_secs_f64().max(1e-3);
         let text = describe(snapshot, rate, now.saturating_duration_since(self.began));
-        match &self.display {
+        match &mut self.display {
             Display::Nothing => {}
-            Display::Bar(bar) => {
+            Display::Bar(bar, growing) => {
+                if std::mem::replace(growing, snapshot.growing) != snapshot.growing {
+                    set_style(bar, snapshot.growing);
+                }
                 bar.set_length(total(snapshot).max(1));
                 bar.set_position(snapshot.targets.finished);
                 bar.set_message(text);
@@ -125,9 +129,17 @@ const SHOWN: usize = 48;
 
 impl Drop for Progress {
     fn drop(&mut self) {
-        if let Display::Bar(bar) = &self.display {
+        if let Display::Bar(bar, _) = &self.display {
             bar.finish_and_clear();
         }
+    }
+}
+
+/// A share of what nobody knows the whole of says nothing: while targets become known there is no bar.
+fn set_style(bar: &ProgressBar, growing: bool) {
+    let template = if growing { "{wide_msg}" } else { "{bar:24} {percent}% {wide_msg}" };
+    if let Ok(style) = ProgressStyle::with_template(template) {
+        bar.set_style(style);
     }
 }
 
@@ -141,11 +153,13 @@ fn describe(snapshot: &Snapshot, rate: f64, elapsed: Duration) -> String {
     let dropped = snapshot.datagrams.dropped_by_kernel + snapshot.datagrams.send_errors;
     let limit = snapshot.rate.map(|rate| format!(" of {rate:.0}")).unwrap_or_default();
     let window = snapshot.window.map(|window| format!(" of {window}")).unwrap_or_default();
+    let share = if snapshot.growing { "done of" } else { "of" };
+    let known = if snapshot.growing { "known by now" } else { "done" };
     let done = format!(
-        "{finished} of {total} done, {} answered, {rate:.0}{limit} datagrams/s, {}{window} in flight, {dropped} lost here",
+        "{finished} {share} {total} {known}, {} answered, {rate:.0}{limit} datagrams/s, {}{window} in flight, {dropped} lost here",
         snapshot.answered, snapshot.in_flight
     );
-    if finished == 0 || finished >= total {
+    if finished == 0 || finished >= total || snapshot.growing {
         return done;
     }
     let left = elapsed.mul_f64((total - finished) as f64 / finished as f64);
@@ -171,6 +185,7 @@ mod tests {
             answered: 30,
             in_flight: 20,
             not_started: 40,
+            growing: false,
             exhausted: false,
             window: None,
             rate: None,
@@ -184,6 +199,8 @@ mod tests {
         let adapting = Snapshot { window: Some(64), rate: Some(99.7), ..snapshot(40) };
         let text = describe(&adapting, 12.3, Duration::from_secs(80));
         assert!(text.contains(" 12 of 100 datagrams/s, 20 of 64 in flight, "), "{text}");
+        let growing = describe(&Snapshot { growing: true, ..snapshot(40) }, 12.3, Duration::from_secs(80));
+        assert!(growing.starts_with("40 done of 100 known by now, ") && !growing.contains("left"), "{growing}");
         assert!(!describe(&snapshot(0), 0.0, Duration::ZERO).contains("left"));
         assert!(!describe(&snapshot(100), 0.0, Duration::from_secs(9)).contains("left"));
     }

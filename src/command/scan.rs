@@ -38,6 +38,9 @@ pub(super) fn run(args: ScanArgs) -> Result<ExitCode, Error> {
     complain(&config);
     let farm = config.farm.map(start_farm).transpose()?;
     if config.dry_run {
+        for list in config.forget_lists() {
+            say(&format_args!("list {list}: not asked in a dry run; fragscan list prints its servers"));
+        }
         return list(config.prepare(farm.as_ref().map(Serving::servers), |line| say(line))?);
     }
     let sinks = config.outputs.iter().map(|output| open(output, &config)).collect::<Result<Vec<_>, _>>()?;
@@ -109,9 +112,9 @@ impl About {
         let (now, _) = read_clocks();
         let finished_us = self.epoch.unix_us(now);
         let ledger = ledger(tally, &outcome, &report, self.prints_only);
-        let unfinished = ledger.input.not_started + ledger.rows.status.of(Status::Aborted);
-        let broken_off = outcome.lists.iter().any(|list| list.status == Status::Aborted);
-        let early = outcome.stop.filter(|_| unfinished > 0 || broken_off || !outcome.snapshot.exhausted);
+        let lists_stopped = outcome.lists.iter().filter(|list| list.status == Status::Aborted).count() as u64;
+        let unfinished = ledger.input.not_started + ledger.rows.status.of(Status::Aborted) + lists_stopped;
+        let early = outcome.stop.filter(|_| unfinished > 0 || !outcome.snapshot.exhausted);
         let failed = report.error.take();
         let complete = early.is_none() && failed.is_none();
         // An earlier output must not be replaced by an empty one because nobody wrote the list.

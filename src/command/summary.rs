@@ -34,7 +34,7 @@ impl<I: Serialize, S: Serialize> fmt::Display for Summary<'_, I, S> {
             write!(f, "\n{list}")?;
         }
         if !self.prints_only {
-            datagrams(f, &ledger.datagrams)?;
+            datagrams(f, &ledger.datagrams, ledger.lists.sent)?;
         }
         let quantiles = (rtt_ms.quantile_ms(0.5), rtt_ms.quantile_ms(0.9), rtt_ms.quantile_ms(0.99));
         if let (Some(p50), Some(p90), Some(p99)) = quantiles {
@@ -82,10 +82,14 @@ fn excluded(f: &mut fmt::Formatter<'_>, input: &Input) -> fmt::Result {
     Ok(())
 }
 
-fn datagrams(f: &mut fmt::Formatter<'_>, d: &Datagrams) -> fmt::Result {
+fn datagrams(f: &mut fmt::Formatter<'_>, d: &Datagrams, to_lists: u64) -> fmt::Result {
     let Datagrams { sent, sent_first, sent_retry, sent_follow_up, send_errors, .. } = d;
     write!(f, "\nsent: {} = {sent_first} first + ", count(*sent, "datagram"))?;
-    write!(f, "{sent_retry} retries + {sent_follow_up} follow-ups; {send_errors} not taken by the system")?;
+    write!(f, "{sent_retry} retries + {sent_follow_up} follow-ups")?;
+    if to_lists > 0 {
+        write!(f, ", {to_lists} of them to list servers")?;
+    }
+    write!(f, "; {send_errors} not taken by the system")?;
     if d.over_limit > 0 {
         write!(
             f,

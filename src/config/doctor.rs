@@ -1,6 +1,6 @@
 //! The arguments of `fragscan doctor`.
 
-use super::scan;
+use super::limits::{self, DEFAULT_RATE};
 use crate::cli::DoctorArgs;
 use crate::doctor::{self, Plan};
 use crate::error::Error;
@@ -33,10 +33,10 @@ pub fn doctor(args: DoctorArgs) -> Result<DoctorConfig, Error> {
         other => return Err(Error::usage(format!("--format: {other:?} is no format: write text or json"))),
     };
     let rate = match &args.rate {
-        Some(text) => scan::adaptive_rate(text)?.0.per_second(),
-        None => Some(scan::DEFAULT_RATE),
+        Some(text) => limits::adaptive_rate(text)?.0.per_second(),
+        None => Some(DEFAULT_RATE),
     };
-    let (window, _) = scan::adaptive_window(&args.window)?;
+    let (window, _) = limits::adaptive_window(&args.window)?;
     if let (Some(name), Some(all)) = (&args.interface, doctor::interfaces())
         && !all.contains(name)
     {

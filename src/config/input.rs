@@ -39,6 +39,8 @@ pub(super) struct Inputs {
     pub steam: Vec<SteamList>,
     /// Names of list servers to be resolved.
     pub list_names: Vec<Name>,
+    /// There were lists, which were left out.
+    pub had_lists: bool,
     pub farm: Option<FarmSettings>,
     pub digests: Vec<InputDigest>,
     /// Lines that could not be read, the first few of them.
@@ -178,6 +180,7 @@ impl Inputs {
             lists: Lists::default(),
             steam: Vec::new(),
             list_names: Vec::new(),
+            had_lists: false,
             farm: None,
             digests: Vec::new(),
             complaints: Vec::new(),

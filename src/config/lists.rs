@@ -1,5 +1,7 @@
 //! `--from URL` and the arguments of `fragscan list`.
 
+use std::sync::Arc;
+
 use super::input::{Inputs, plan_of};
 use super::output::outputs;
 use super::scan::ScanConfig;
@@ -74,6 +76,17 @@ impl Inputs {
             Hosts::Range(_) | Hosts::Farm { .. } => return Err(one()),
         }
         Ok(takes_app)
+    }
+
+    /// Leaves out all lists, and returns what they are called.
+    pub(super) fn forget_lists(&mut self) -> Vec<Arc<str>> {
+        let known = std::mem::take(&mut self.lists).known.into_iter().map(|list| list.origin);
+        let named = std::mem::take(&mut self.list_names).into_iter().map(|list| list.origin);
+        let source = |origin| self.origins.find(origin)?.source;
+        let fetched = std::mem::take(&mut self.steam).into_iter().map(|list| list.source);
+        let all: Vec<_> = known.chain(named).filter_map(source).chain(fetched).collect();
+        self.had_lists |= !all.is_empty();
+        all
     }
 
     /// The plan of servers that are `usually` of some protocol, unless one or a game was `chosen`.

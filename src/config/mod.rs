@@ -8,6 +8,7 @@ mod farm;
 mod game;
 mod input;
 mod later;
+mod limits;
 mod lists;
 mod output;
 mod query;

@@ -1,7 +1,7 @@
 //! How a flight goes on and how it ends: the next step, silence, the next leg, the way to the writer.
 
 use std::net::SocketAddr;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::finished::keep_answer;
 use super::flight::{Flight, Slot, State};
@@ -91,7 +91,9 @@ impl Engine {
             }
             Next::Listen(time) => {
                 flight.state = State::Listening;
-                self.deadlines.set(slot.index, (now + time).min(flight.budget));
+                // Who sends a little now and then must not be listened to for ever.
+                let longest = flight.last_sent + time.max(LONGEST_LISTENING);
+                self.deadlines.set(slot.index, (now + time).min(longest).min(flight.budget));
             }
             Next::Stay => {}
             Next::Skip(status) => {
@@ -243,6 +245,9 @@ impl Engine {
         false
     }
 }
+
+/// How long a request is listened for behind its last answer at the longest, unless a protocol wants longer.
+const LONGEST_LISTENING: Duration = Duration::from_secs(30);
 
 impl Flight {
     /// Forgets the answers of one protocol and begins with another, or with the next try of one.

@@ -14,10 +14,12 @@ use crate::target::Target;
 pub struct ListEnd {
     /// Number of its origin.
     pub origin: u32,
-    /// [`Status::Ok`] if the list was had as a whole; else why it was not.
+    /// [`Status::Ok`] if the list came to its end; else why it did not.
     pub status: Status,
     /// Different servers that it has named.
     pub servers: u64,
+    /// It named more servers than are taken from one list.
+    pub is_cut: bool,
     /// Datagrams that ended within an entry.
     pub ragged: u32,
     /// Datagrams sent to it.
@@ -30,7 +32,7 @@ impl ListEnd {
     /// A list server that was not asked, because of `status`.
     #[must_use]
     pub const fn unasked(origin: u32, status: Status) -> Self {
-        Self { origin, status, servers: 0, ragged: 0, sent: 0, received: 0 }
+        Self { origin, status, servers: 0, is_cut: false, ragged: 0, sent: 0, received: 0 }
     }
 
     /// Datagrams of all of `lists`.
@@ -45,14 +47,14 @@ impl ListEnd {
     /// True if the list was had as a whole.
     #[must_use]
     pub fn is_complete(&self) -> bool {
-        self.status == Status::Ok
+        self.status == Status::Ok && !self.is_cut
     }
 
     /// How it ended in a word: `complete`, `list_incomplete`, or why nothing came of it.
     #[must_use]
     pub fn word(&self) -> &'static str {
         match self.status {
-            Status::Ok => "complete",
+            Status::Ok if !self.is_cut => "complete",
             _ if self.servers > 0 => "list_incomplete",
             status => status.as_str(),
         }
@@ -88,6 +90,7 @@ impl Engine {
             origin,
             status,
             servers: found.len() as u64,
+            is_cut: found.is_cut(),
             ragged: found.ragged(),
             sent: sent.into(),
             received: received.into(),
@@ -113,7 +116,7 @@ mod tests {
     use crossbeam_channel::bounded;
 
     use super::*;
-    use crate::engine::testing::{protocol, settings, start};
+    use crate::engine::testing::{List as Source, protocol, settings, start};
     use crate::engine::{Plan, Settings};
     use crate::farm::link::{Link, LinkSettings};
     use crate::farm::{Farm, FarmSettings, Masters, Servers, Share};
@@ -284,5 +287,29 @@ mod tests {
         assert_eq!((broken.end.word(), broken.end.servers), ("list_incomplete", 5 * 231));
         assert_eq!(broken.asked.len(), 5 * 231, "what was had is asked");
         assert!(broken.ended - broken.requests[5] > Duration::from_secs(110), "it outlasts a minute of silence");
+    }
+
+    #[test]
+    fn who_goes_on_sending_what_is_known_keeps_no_list_open() {
+        let list = Target { address: SocketAddr::from(([127, 0, 0, 1], 27_911)), plan: 0, origin: 0 };
+        let page: &[u8] = b"\xFF\xFF\xFF\xFFf\n\x7F\0\0\x02\x69\x87";
+        let end = [page, &[0; 6]].concat();
+        // A list that is over and comes again and again; and a first page, behind which an empty one comes again and again.
+        for (first, others) in [(&end[..], &end[..]), (page, &page[..6])] {
+            let plans = [Plan::of(protocol("valve-master"))].into();
+            let mut now = start();
+            let mut engine = Engine::new(settings(), plans, Box::new(Source::of([list.address])), now);
+            let mut buffer = Vec::new();
+            assert!(engine.poll_transmit(now, &mut buffer).is_some());
+            let _ = engine.handle_datagram(now, now, list.address, first);
+            while !engine.is_done() {
+                now += Duration::from_millis(900);
+                engine.handle_timeout(now);
+                while engine.poll_transmit(now, &mut buffer).is_some() {}
+                let _ = engine.handle_datagram(now, now, list.address, others);
+                assert!(now - start() < Duration::from_secs(150), "it goes on");
+            }
+            assert_eq!(engine.lists().iter().map(ListEnd::word).collect::<Vec<_>>(), ["complete"]);
+        }
     }
 }

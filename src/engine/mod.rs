@@ -140,10 +140,12 @@ pub struct Snapshot {
     pub datagrams: Datagrams,
     /// Targets that have ended with an answer.
     pub answered: u64,
-    /// Targets in flight.
+    /// Targets in flight; list servers are none.
     pub in_flight: usize,
     /// Targets that were read and not asked yet, as far as that is known.
     pub not_started: u64,
+    /// More may become known: lists, names or standard input are still coming in.
+    pub growing: bool,
     /// There are no others, and will be none.
     pub exhausted: bool,
     /// Targets that may be in flight, if that adapts.
@@ -424,8 +426,9 @@ impl Engine {
             targets: self.targets,
             datagrams: self.datagrams,
             answered: self.answered,
-            in_flight: self.flights.len(),
+            in_flight: self.flights.len() - self.open_lists,
             not_started: self.source.remaining().unwrap_or(0) + self.hosts.waiting() as u64,
+            growing: self.source.is_growing(),
             exhausted: self.exhausted || self.source.is_exhausted(),
             window: self.adaptive.as_ref().and_then(Adaptive::window),
             rate: self.adaptive.as_ref().and_then(Adaptive::rate),

@@ -34,7 +34,7 @@ impl ListReport {
             outcome: end.word(),
             servers: end.servers,
             complete: end.is_complete(),
-            problem: None,
+            problem: end.is_cut.then(|| "it names more servers than are taken from one list".to_owned()),
             ragged: end.ragged,
         });
         let fetched = fetched.lock().unwrap_or_else(PoisonError::into_inner);

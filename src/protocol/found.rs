@@ -9,15 +9,15 @@ use std::net::SocketAddr;
 pub struct Found {
     seen: HashSet<SocketAddr>,
     queue: VecDeque<SocketAddr>,
-    over: u64,
+    is_cut: bool,
     ragged: u32,
 }
 
 impl Found {
-    /// Takes an address and says whether it is new. Past four million addresses, new ones are only counted.
+    /// Takes an address and says whether it is new. Beyond a million addresses, new ones are not taken any more.
     pub fn push(&mut self, address: SocketAddr) -> bool {
         if self.seen.len() >= LIMIT && !self.seen.contains(&address) {
-            self.over += 1;
+            self.is_cut = true;
             return false;
         }
         let new = self.seen.insert(address);
@@ -55,15 +55,15 @@ impl Found {
         self.seen.is_empty()
     }
 
-    /// Addresses that were not taken because there were too many.
+    /// True if addresses were not taken because there were too many.
     #[must_use]
-    pub fn over(&self) -> u64 {
-        self.over
+    pub fn is_cut(&self) -> bool {
+        self.is_cut
     }
 }
 
 /// Most addresses that are kept: more than any list has, few enough to hold (a hostile list has no end).
-pub(super) const LIMIT: usize = 1 << 22;
+const LIMIT: usize = 1 << 20;
 
 #[cfg(test)]
 mod tests {
@@ -76,6 +76,15 @@ mod tests {
         assert!(found.push(one) && found.push(two) && !found.push(one));
         assert_eq!([found.pop(), found.pop(), found.pop()], [Some(one), Some(two), None]);
         assert!(!found.push(two));
-        assert_eq!(found.over(), 0);
+        assert!(!found.is_cut());
+    }
+
+    #[test]
+    fn a_list_without_an_end_is_cut_and_that_is_known() {
+        let mut found = Found::default();
+        let address = |n: u32| SocketAddr::from((n.to_be_bytes(), 27_015));
+        let taken = (0..=LIMIT as u32).filter(|n| found.push(address(*n))).count();
+        assert_eq!((taken, found.len(), found.is_cut()), (LIMIT, LIMIT, true));
+        assert!(!found.push(address(7)), "it is known already");
     }
 }

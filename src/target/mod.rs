@@ -86,6 +86,11 @@ pub trait Source: Send {
     /// How many targets are left, as far as they are known.
     fn remaining(&self) -> Option<u64>;
 
+    /// True if more may become known than [`Source::remaining`] counts.
+    fn is_growing(&self) -> bool {
+        false
+    }
+
     /// True if there are no more, and will be none.
     fn is_exhausted(&self) -> bool {
         self.remaining() == Some(0)

@@ -12,7 +12,7 @@ use std::task::Poll;
 use crossbeam_channel::{Receiver, TryRecvError};
 use hashbrown::HashTable;
 
-use super::{Fetched, Order, Ruling, Source, Tally, Target, TargetSet, Unresolved, Zones};
+use super::{Fetched, Order, Reason, Ruling, Source, Tally, Target, TargetSet, Unresolved, Zones};
 use crate::rng::{AddressHasher, Rng, mix};
 
 /// What comes out of a stream.
@@ -175,16 +175,26 @@ impl Stream {
                     break;
                 }
                 match list.next() {
-                    Ok(target) => {
-                        tally.read += 1;
-                        self.admit(target, false, &mut tally);
-                    }
+                    Ok(target) => self.admit_listed(target, true, &mut tally),
                     Err(problem) => return problem == TryRecvError::Empty,
                 }
             }
             true
         });
         self.lists.fetched = fetched;
+    }
+
+    /// Takes a target that a list names, which is here if the list server is on loopback. What nobody can be asked at is no
+    /// mistake of the user's there, but nothing to ask; and nobody else sends us to what listens on our loopback.
+    fn admit_listed(&mut self, target: Target, here: bool, tally: &mut Tally) {
+        tally.read += 1;
+        let ip = target.address.ip();
+        let is_elsewhere = ip.is_loopback() && !here;
+        match self.zones.ruling(&target.address, false) {
+            Some(Ruling::Invalid) => tally.excluded[Reason::Reserved] += 1,
+            _ if is_elsewhere => tally.excluded[Reason::Reserved] += 1,
+            _ => self.admit(target, false, tally),
+        }
     }
 
     /// Takes a target that was counted as read, unless it is excluded or was seen before.
@@ -234,12 +244,16 @@ impl Source for Stream {
         let Some(&plan) = self.lists.plans.get(&list.plan) else { return };
         let tally = Arc::clone(&self.tally);
         let mut tally = tally.lock().unwrap_or_else(PoisonError::into_inner);
-        tally.read += 1;
-        self.admit(Target { address, plan, origin: list.origin }, false, &mut tally);
+        let target = Target { address, plan, origin: list.origin };
+        self.admit_listed(target, list.address.ip().is_loopback(), &mut tally);
     }
 
     fn remaining(&self) -> Option<u64> {
         Some(self.set.remaining()? + self.names + (self.window.len() + self.unresolved.len()) as u64)
+    }
+
+    fn is_growing(&self) -> bool {
+        !self.ended || !self.lists.are_over()
     }
 
     fn is_exhausted(&self) -> bool {

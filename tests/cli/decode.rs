@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-use crate::support::Folder;
+use crate::farm::Farm;
+use crate::support::{Folder, Table, closed_port};
 
 /// An info reply as Valve's wiki prints it for Counter-Strike: Source.
 const SAMPLE: &str = "\
@@ -150,6 +151,22 @@ fn each_query_has_its_outcome_and_lists_are_chosen_like_columns() {
     assert!(run.stderr.contains("--raw: a.csv holds a pcapng"), "{run}");
     let run = folder.run(&["scan", "farm:4", "-o", "a.csv", "--metadata", "a.pcapng", "--raw", "./a.pcapng"]);
     assert!(run.stderr.contains("--raw: ./a.pcapng is taken"), "{run}");
+}
+
+#[test]
+fn a_recorded_list_server_has_no_row() {
+    let folder = Folder::new();
+    let (port, master) = (closed_port().to_string(), closed_port().to_string());
+    let lists = ["--master", "valve", "--master-port", &master];
+    let _farm = Farm::start(&folder, &[&["--servers", "50", "--port", &port], &lists[..]].concat());
+    let url = format!("valve-master://127.0.0.1:{master}");
+    let raw = ["--rate", "max", "--host-rate", "max", "--raw", "all.pcapng", "-o", "all.csv"];
+    folder.run_well(&[&["scan", "--from", &url], &raw[..]].concat());
+    let decoded = folder.run_well(&["decode", "all.pcapng", "--format", "csv"]);
+    assert_eq!(Table::read(&decoded.stdout).sorted("address"), folder.table("all.csv").sorted("address"));
+    assert_eq!(folder.table("all.csv").rows.len(), 50);
+    let taken_apart = folder.run_well(&["decode", "all.pcapng"]).stdout;
+    assert!(String::from_utf8_lossy(&taken_apart).contains("page of a list"));
 }
 
 #[test]

@@ -256,6 +256,22 @@ fn a_dry_run_sends_nothing_and_prints_what_would_be_asked() {
 }
 
 #[test]
+fn a_dry_run_asks_no_list_and_says_so() {
+    let folder = Folder::new();
+    let listener = Listener::new();
+    let master = format!("valve-master://{}", listener.target());
+    let run = folder.run_well(&["scan", "--dry-run", "--from", &master, "127.0.0.8:5", "hl1://127.0.0.9:6"]);
+    let mut lines: Vec<_> = std::str::from_utf8(&run.stdout).unwrap().lines().collect();
+    lines.sort_unstable();
+    assert_eq!(lines, ["127.0.0.8:5", "hl1://127.0.0.9:6"]);
+    let note = format!("list {master}: not asked in a dry run");
+    assert!(run.stderr.contains(&note), "{run}");
+    let run = folder.run_well(&["scan", "--dry-run", "--from", &master]);
+    assert!(run.stdout.is_empty() && run.stderr.contains(&note), "{run}");
+    assert!(!listener.was_asked());
+}
+
+#[test]
 fn an_input_that_is_no_list_is_named_with_the_reason() {
     let folder = Folder::new();
     let run = folder.run(&["scan", "-i", "."]);

@@ -91,8 +91,8 @@ fn addresses_that_nobody_can_ask_are_left_out_with_the_reason() {
     );
     let run = folder.run(&["scan", "--from", &url, "-o", "all.csv"]);
     assert_eq!(run.code, Some(2), "{run}");
-    assert!(run.stderr.contains("of 6 targets read, 2 are invalid"), "{run}");
-    assert!(run.stderr.contains("; 3 in networks that are reserved") && run.stderr.contains("; 1 private"), "{run}");
+    assert!(run.stderr.contains("of 6 targets read, 1 are invalid"), "{run}");
+    assert!(run.stderr.contains("; 4 in networks that are reserved") && run.stderr.contains("; 1 private"), "{run}");
     assert!(run.stderr.contains(&format!("list {url}: complete, 6 servers")), "{run}");
 }
 

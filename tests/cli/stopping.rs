@@ -54,6 +54,26 @@ fn a_stopped_scan_keeps_whole_rows_and_accounts_for_the_rest(signal: &str) {
 }
 
 #[test]
+fn a_scan_that_is_stopped_while_a_list_comes_in_is_not_complete() {
+    let folder = Folder::new();
+    let (port, master) = (closed_port().to_string(), closed_port().to_string());
+    let lists = ["--master", "valve", "--master-port", &master];
+    let _farm = Farm::start(&folder, &[&["--servers", "1000", "--port", &port], &lists[..]].concat());
+    // The next page is two seconds away each time.
+    let url = format!("valve-master://127.0.0.1:{master}");
+    let mut scan = Scan::start(&folder, &["--from", &url, "--rate", "max", "--host-rate", "max"]);
+    scan.wait_for_rows(1);
+    scan.signal("INT");
+    let run = scan.wait();
+
+    assert_eq!(run.code, Some(3), "{run}");
+    assert!(run.stderr.contains(&format!("list {url}: list_incomplete, ")), "{run}");
+    assert!(run.stderr.contains(" of them to list servers; "), "{run}");
+    assert!(run.stderr.contains("stopped early: signal SIGINT"), "{run}");
+    assert_eq!(folder.metadata("servers.csv.partial")["stop"], "signal SIGINT");
+}
+
+#[test]
 fn a_second_signal_ends_the_scan_at_once() {
     let folder = Folder::new();
     // Everybody is silent and is waited for longer than the test waits for anything.
@@ -102,36 +122,30 @@ fn a_signal_that_is_ignored_from_the_start_stays_ignored() {
 
 #[test]
 fn an_interrupted_list_keeps_what_it_has_and_counts_what_was_named_meanwhile() {
-    let folder_of_farm = Folder::new();
-    let (servers, lists) = (closed_port(), closed_port().to_string());
-    let farm = ["--servers", "2000", "--port", &servers.to_string(), "--master", "valve", "--master-port", &lists];
-    let _farm = Farm::start(&folder_of_farm, &farm);
-    let url = format!("valve-master://127.0.0.1:{lists}");
-    for (command, from) in [("list", &[][..]), ("scan", &["--from"][..])] {
-        let folder = Folder::new();
-        folder.write("servers.csv", "an older file\n");
-        // A page a second, and what is under way when it is stopped has two.
-        let pace = [&url, "--list-rate", "60", "--timeout", "2s", "--rate", "max", "--host-rate", "max"];
-        let pace = &pace[..if command == "list" { 5 } else { pace.len() }];
-        let mut scan = Scan::start_to(command, &folder, &[from, pace].concat());
-        scan.wait_for_rows(1);
-        scan.signal("INT");
-        let run = scan.wait();
-        assert_eq!(run.code, Some(3), "{command}: {run}");
-        assert!(run.stderr.contains("stopped early: signal SIGINT"), "{command}: {run}");
-        assert!(run.stderr.contains(&format!("list {url}: list_incomplete, ")), "{command}: {run}");
-        assert_eq!(folder.read("servers.csv"), b"an older file\n", "{command}");
-        let rows = folder.table("servers.csv.partial").rows.len();
-        let metadata = folder.metadata("servers.csv.partial");
-        let input = &metadata["ledger"]["input"];
-        let rest = input["not_started"].as_u64().unwrap();
-        assert!(rest > 0, "{command}: what was named behind the signal is not printed: {run}");
-        assert_eq!(input["read"], rows as u64 + rest, "{command}: {input}");
-        if command == "list" {
-            let sum = format!("servers: {} named = {rows} printed + 0 invalid", rows as u64 + rest);
-            assert!(run.stderr.contains(&sum) && run.stderr.contains(&format!(" + {rest} not printed")), "{run}");
-        }
-    }
+    let folder = Folder::new();
+    folder.write("servers.csv", "an older file\n");
+    let (port, master) = (closed_port().to_string(), closed_port().to_string());
+    let lists = ["--master", "valve", "--master-port", &master];
+    let _farm = Farm::start(&folder, &[&["--servers", "2000", "--port", &port], &lists[..]].concat());
+    // A page a second, and what is under way when it is stopped has two.
+    let url = format!("valve-master://127.0.0.1:{master}");
+    let mut list = Scan::start_to("list", &folder, &[&url, "--list-rate", "60", "--timeout", "2s"]);
+    list.wait_for_rows(1);
+    list.signal("INT");
+    let run = list.wait();
+
+    assert_eq!(run.code, Some(3), "{run}");
+    assert!(run.stderr.contains("stopped early: signal SIGINT"), "{run}");
+    assert!(run.stderr.contains(&format!("list {url}: list_incomplete, ")), "{run}");
+    assert_eq!(folder.read("servers.csv"), b"an older file\n");
+    let rows = folder.table("servers.csv.partial").rows.len() as u64;
+    let metadata = folder.metadata("servers.csv.partial");
+    let input = &metadata["ledger"]["input"];
+    let rest = input["not_started"].as_u64().unwrap();
+    assert!(rest > 0, "what was named behind the signal is not printed: {run}");
+    assert_eq!((&input["read"], &input["printed"]), (&(rows + rest).into(), &rows.into()));
+    let sum = format!("servers: {} named = {rows} printed + 0 invalid + 0 named again + 0 excluded", rows + rest);
+    assert!(run.stderr.contains(&format!("{sum} + {rest} not printed")), "{run}");
 }
 
 /// A scan that runs beside the test.

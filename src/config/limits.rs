@@ -1,0 +1,122 @@
+//! The limits of a scan: its pace, its patience, and how much is in flight.
+
+use std::time::Duration;
+
+use super::lists::list_gap;
+use super::value::{self, Limit};
+use crate::cli::ScanArgs;
+use crate::engine::{Auto, LEAST_RATE, LEAST_WINDOW, Rate, Settings};
+use crate::error::Error;
+use crate::record::QuerySet;
+use crate::rng::AddressHasher;
+
+/// Limits as they were typed: what is absent depends on the targets.
+pub(super) struct Limits {
+    rate: Option<Limit>,
+    auto: Auto,
+    bandwidth: Option<Limit>,
+    host_rate: Option<Limit>,
+    list_gap: Duration,
+    timeout: Duration,
+    budget: Option<Duration>,
+    retries: u32,
+    window: usize,
+    queries: QuerySet,
+    keep_datagrams: bool,
+}
+
+impl Limits {
+    /// Reads the arguments.
+    pub(super) fn read(args: &ScanArgs) -> Result<Self, Error> {
+        let rate = |flag, text: Option<&str>| text.map(|text| value::rate(flag, text)).transpose();
+        let pace = args.rate.as_deref().map(adaptive_rate).transpose()?;
+        let (window, auto_window) = adaptive_window(&args.window)?;
+        let limits = Limits {
+            rate: pace.map(|(rate, _)| rate),
+            auto: Auto { window: auto_window, rate: pace.is_some_and(|(_, auto)| auto) },
+            bandwidth: rate("--bandwidth", args.bandwidth.as_deref())?,
+            host_rate: rate("--host-rate", args.host_rate.as_deref())?,
+            list_gap: list_gap(&args.list_rate)?,
+            timeout: value::time("--timeout", &args.timeout)?,
+            budget: args.target_timeout.as_deref().map(|text| value::time("--target-timeout", text)).transpose()?,
+            retries: args.retries,
+            window,
+            queries: value::parse("--queries", &args.queries)?,
+            keep_datagrams: args.raw.is_some(),
+        };
+        if limits.timeout.is_zero() || limits.budget.is_some_and(|budget| budget.is_zero()) {
+            return Err(Error::usage("--timeout and --target-timeout: write more than nothing, as in 1s"));
+        }
+        if limits.retries > MOST_RETRIES {
+            return Err(Error::usage(format!("--retries: {} is not in 0 to {MOST_RETRIES}", limits.retries)));
+        }
+        Ok(limits)
+    }
+
+    /// Scans of nothing but loopback bother nobody, and run as fast as they can unless told otherwise.
+    pub(super) fn settings(&self, all_loopback: bool, seed: u64) -> Settings {
+        let or_polite = |typed: Option<Limit>, rate| {
+            typed.unwrap_or(if all_loopback { Limit::Max } else { Limit::PerSecond(rate) }).per_second()
+        };
+        let packets = or_polite(self.rate, DEFAULT_RATE);
+        let host_rate = or_polite(self.host_rate, DEFAULT_HOST_RATE);
+        let mut settings = Settings {
+            timeout: self.timeout,
+            retries: self.retries,
+            budget: DEFAULT_BUDGET,
+            window: self.window,
+            rate: Rate { packets, bits: self.bandwidth.and_then(Limit::per_second) },
+            auto: self.auto,
+            host_gap: host_rate.map_or(Duration::ZERO, |rate| Duration::from_secs(1).div_f64(rate)),
+            list_gap: self.list_gap,
+            queries: self.queries,
+            keep_datagrams: self.keep_datagrams,
+            key: AddressHasher::new(seed),
+        };
+        // Whoever asks for more tries means to have them, a server that is silent to one form of a query may know another,
+        // and one query that stays unanswered must not use up the time of the others.
+        let one_step = settings.patience() + settings.timeout.saturating_mul(OTHER_FORMS);
+        let further = FURTHER_BUDGET * (self.queries.len() as u32).saturating_sub(1);
+        settings.budget = self.budget.unwrap_or(DEFAULT_BUDGET.max(one_step) + further);
+        settings
+    }
+}
+
+/// Reads a rate, or how far one may grow that finds its own size.
+pub(super) fn adaptive_rate(text: &str) -> Result<(Limit, bool), Error> {
+    let (rate, auto) = value::adaptive(text, Limit::PerSecond(MOST_AUTO_RATE), |text| value::rate("--rate", text))?;
+    if auto && rate.per_second().is_some_and(|rate| rate < LEAST_RATE) {
+        return Err(Error::usage(format!("--rate: {text:?}: a rate that adapts never falls below {LEAST_RATE}")));
+    }
+    Ok((rate, auto))
+}
+
+/// Reads the number of targets in flight, or how far one may grow that finds its own size.
+pub(super) fn adaptive_window(text: &str) -> Result<(usize, bool), Error> {
+    let fixed = |number: &str| match number.parse() {
+        Ok(number) if (1..=MOST_IN_FLIGHT).contains(&number) => Ok(number),
+        Ok(number) => Err(Error::usage(format!("--window: {number} is not in 1 to {MOST_IN_FLIGHT}"))),
+        Err(_) => Err(Error::usage(format!("--window: {text:?} is not a number of targets: write 10000 or auto"))),
+    };
+    let (window, auto) = value::adaptive(text, MOST_AUTO_WINDOW, fixed)?;
+    if auto && (window as f64) < LEAST_WINDOW {
+        return Err(Error::usage(format!("--window: {text:?}: a window that adapts never falls below {LEAST_WINDOW}")));
+    }
+    Ok((window, auto))
+}
+
+const DEFAULT_BUDGET: Duration = Duration::from_secs(10);
+/// Requests that are made once, in other forms, after all tries of a step: `hl1` has the most, two, and one is for the odds.
+const OTHER_FORMS: u32 = 3;
+/// For each query behind the first.
+const FURTHER_BUDGET: Duration = Duration::from_secs(5);
+/// Datagrams a second, unless every target is on loopback.
+pub(super) const DEFAULT_RATE: f64 = 2_000.0;
+/// Datagrams a second to one address: what GoldSource servers put up with (`max_queries_sec`).
+const DEFAULT_HOST_RATE: f64 = 3.0;
+const MOST_RETRIES: u32 = 100;
+const MOST_IN_FLIGHT: usize = 4_000_000;
+/// How far limits grow that find their own size, unless told otherwise: 21 Mbit/s of short requests, and flights in some
+/// 30 MB.
+const MOST_AUTO_RATE: f64 = 50_000.0;
+const MOST_AUTO_WINDOW: usize = 65_536;
