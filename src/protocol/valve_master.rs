@@ -35,7 +35,7 @@ pub static DIALECTS: &[Dialect] = &[Dialect {
         name: "valve-master",
         aliases: &["steam-master"],
         summary: "lists of Valve's master server and of those that speak like it, such as Xash3D's",
-        default_port: 27_011,
+        default_port: 27_010,
         columns: &[],
         auto: Auto::Never,
     },

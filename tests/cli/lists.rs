@@ -207,11 +207,11 @@ fn odd_datagrams_of_a_list_are_explained_and_requests_leave_from_where_they_are_
 fn mistakes_are_answered_with_what_to_write() {
     let folder = Folder::new();
     for (arguments, reason) in [
-        (&["list", "127.0.0.1:27011"][..], "say what kind of list it is: known are valve-master://HOST:PORT"),
+        (&["list", "127.0.0.1:27010"][..], "say what kind of list it is: known are valve-master://HOST:PORT"),
         (&["list", "a2s://127.0.0.1"], "there is no kind of list \"a2s\""),
         (&["list", "valve-master://127.0.0.0/24"], "a list is at one address and one port"),
         (&["list", "valve-master://127.0.0.1:1-2"], "a list is at one address and one port"),
-        (&["list", "valve-master://192.0.2.1"], "192.0.2.1:27011 is never asked"),
+        (&["list", "valve-master://192.0.2.1"], "192.0.2.1:27010 is never asked"),
         (
             &["list", "valve-master://127.0.0.1?filter=/appid/730/nor/3/map/x"],
             "?filter=/appid/730/nor/3/map/x\": character 16 of the filter: /nor/3: only 1 condition follows",
