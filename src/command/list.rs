@@ -30,7 +30,7 @@ pub(super) fn run(args: ListArgs) -> Result<ExitCode, Error> {
     let (instant, unix_us) = read_clocks();
     let mut config = config::list(args, unix_us.unsigned_abs())?;
     let sinks = config.outputs.iter().map(|output| scan::open(output, &config)).collect::<Result<Vec<_>, _>>()?;
-    let about = About::new(&config, Epoch { instant, unix_us })?;
+    let about = About::new(&config, Epoch { instant, unix_us })?.printing_only();
     let (local, io) = (mem::take(&mut config.local), config.io);
     let mut progress = Progress::quiet(instant);
     if config.messages.verbose {

@@ -96,8 +96,13 @@ impl About {
             bad_lines: config.bad_lines,
             strict: config.strict,
             quiet: config.messages.quiet,
-            prints_only: config.prints_only,
+            prints_only: false,
         })
+    }
+
+    /// The same of a run that prints the servers of lists and asks none.
+    pub(super) fn printing_only(self) -> Self {
+        Self { prints_only: true, ..self }
     }
 
     /// Completes the outputs, writes metadata and summary, and says how the run ended.

@@ -121,7 +121,6 @@ pub fn list(args: ListArgs, random: u64) -> Result<ScanConfig, Error> {
     let columns = COLUMNS.iter().filter_map(|name| record::column(name)).collect();
     let mut config = super::scan(scan, random)?;
     config.selection = Some(Selection { columns, lists: Vec::new(), always: true });
-    config.prints_only = true;
     Ok(config)
 }
 

@@ -59,8 +59,6 @@ pub struct ScanConfig {
     pub digests: Vec<InputDigest>,
     /// What is not understood, or not had as a whole, is an error.
     pub strict: bool,
-    /// The servers of lists are printed and not asked.
-    pub prints_only: bool,
     flag_clones: bool,
     /// Standard input is read while the scan runs; the origin of its targets.
     stdin: Option<u32>,
@@ -169,7 +167,6 @@ pub fn scan(args: ScanArgs, random: u64) -> Result<ScanConfig, Error> {
         digests: std::mem::take(&mut inputs.digests),
         flag_clones: args.flag_clones,
         strict: args.strict,
-        prints_only: false,
         stdin,
         inputs,
         limits,
