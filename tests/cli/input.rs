@@ -103,6 +103,7 @@ fn whatever_was_read_is_somewhere_in_the_account() {
             ("excluded_reserved", 257), // 192.0.2.0/24 and 224.0.0.1
             ("invalid", 3),             // what no datagram reaches, and the last line
             ("not_started", 0),
+            ("printed", 0),
             ("read", 2 + 8 + 1 + 4 + 256 + 1 + 2 + 1),
         ]
         .map(|(key, count)| (key.to_owned(), count))
