@@ -21,8 +21,7 @@ impl Inputs {
     pub(super) fn lists(&mut self, args: &ScanArgs, chosen: bool) -> Result<(), Error> {
         let mut takes_app = args.steam.app.is_none();
         for url in &args.from {
-            let (scheme, rest) = url.split_at(url.find(':').unwrap_or(url.len()));
-            let known = scheme.to_ascii_lowercase() + rest;
+            let known = with_small_scheme(url);
             if let Some(parameters) = steam::parameters(&known) {
                 takes_app = true;
                 self.steam_list(url, parameters, args, chosen)?;
@@ -96,6 +95,12 @@ impl Inputs {
     }
 }
 
+/// `url` with what kind of list it is in small letters.
+fn with_small_scheme(url: &str) -> String {
+    let (scheme, rest) = url.split_at(url.find([':', '?']).unwrap_or(url.len()));
+    scheme.to_ascii_lowercase() + rest
+}
+
 /// Reads the arguments of `fragscan list`: a scan of which only the lists are asked.
 pub fn list(args: ListArgs, random: u64) -> Result<ScanConfig, Error> {
     // A table is for a person at a terminal; the same words as for rows.
@@ -136,3 +141,20 @@ pub(super) fn list_gap(text: &str) -> Result<std::time::Duration, Error> {
 
 /// What is known of a server that was not asked.
 const COLUMNS: [&str; 5] = ["address", "ip", "port", "protocol", "source"];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kinds_of_lists_have_small_letters_and_nothing_else_changes() {
+        for (url, expected) in [
+            ("Valve-Master://Host:1?filter=/map/DE_dust2", "valve-master://Host:1?filter=/map/DE_dust2"),
+            ("STEAM-API:?filter=/name_match/A:B", "steam-api:?filter=/name_match/A:B"),
+            ("Steam-Api?filter=/name_match/A:B", "steam-api?filter=/name_match/A:B"),
+            ("STEAM-API", "steam-api"),
+        ] {
+            assert_eq!(with_small_scheme(url), expected);
+        }
+    }
+}
