@@ -18,6 +18,7 @@ use crate::net::driver::STOPPING;
 use crate::net::{self, sys};
 use crate::offline::{self, Sorter};
 use crate::output::{Destination, OutputError};
+use crate::protocol;
 
 /// Starts the servers, says where they are, and answers until Ctrl-C.
 pub(super) fn run(args: FarmArgs) -> Result<ExitCode, Error> {
@@ -86,7 +87,9 @@ fn replay(folder: &Path, config: &FarmConfig, signals: Signals) -> Result<(), Er
     let farm = serving.servers();
     if let Some(path) = &config.list {
         let line = |(address, server): (_, &Recorded)| {
-            format!("# {}\n{}://{address}", server.name, server.protocol.spec().name)
+            // A list server is no target.
+            let comment = if server.protocol.lists().is_some() { "# " } else { "" };
+            format!("# {}\n{comment}{}://{address}", server.name, server.protocol.spec().name)
         };
         write_list(path, farm.iter().map(line))?;
     }
@@ -125,7 +128,7 @@ fn recorded(folder: &Path) -> Result<Vec<Recorded>, Error> {
             sorter.push(datagram);
         }
         servers.extend(sorter.finish().recordings.into_iter().map(|recording| {
-            let protocol = offline::recognise(&recording);
+            let protocol = offline::recognise_among(protocol::all(), &recording);
             Recorded {
                 name: recording.address.map_or_else(|| name.clone(), |address| format!("{name} {address}")),
                 protocol,

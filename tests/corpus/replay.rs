@@ -12,12 +12,12 @@ use super::program::{Row, rows, run};
 
 #[test]
 fn replayed_fixtures_scan_to_what_they_decode_to() {
-    compare("fixtures", 100, 24_000);
+    compare("fixtures", 95, 24_000);
 }
 
 #[test]
 fn replayed_captures_scan_to_what_they_decode_to() {
-    compare("captures", 35, 25_000);
+    compare("captures", 30, 25_000);
 }
 
 /// Compares the rows of a scan of the files in `name` with those of decoding them. A port is looked for from `first` on.
@@ -31,10 +31,13 @@ fn compare(name: &str, at_least: usize, first: u16) {
     let mut scanned = rows(&std::fs::read_to_string(work.path().join("scan.ndjson")).expect("the scan wrote rows"));
     let arguments = ["decode", "--format", "ndjson", "--queries", "all"].map(AsRef::as_ref);
     let decoded = rows(&run(&folder, arguments.into_iter().chain(files.iter().map(|file| file.as_os_str()))));
-    assert_eq!((scanned.len(), decoded.len()), (files.len(), files.len()), "a file is a server");
+    // List servers are played too, but they are no targets.
+    let servers: Vec<_> = files.iter().enumerate().filter(|(_, file)| !is_list(file)).collect();
+    let count = servers.len();
+    assert_eq!((scanned.len(), decoded.len()), (count, count), "a file is a server");
 
     let mut differences = Vec::new();
-    for (index, (mut decoded, file)) in decoded.into_iter().zip(&files).enumerate() {
+    for (mut decoded, (index, file)) in decoded.into_iter().zip(servers) {
         let address = format!("{}:{}", Ipv4Addr::from_bits(FIRST.to_bits() + index as u32), farm.port);
         let place = scanned.iter().position(|row| row["address"] == address.as_str());
         let mut scanned = scanned.swap_remove(place.unwrap_or_else(|| panic!("no row of {address}")));
@@ -48,12 +51,14 @@ fn compare(name: &str, at_least: usize, first: u16) {
             format!("{file}: {key} is {:?} over sockets, {:?} decoded", of(&scanned, key), of(&decoded, key))
         }));
     }
-    announce(&format!(
-        "corpus: {} servers of {name} replayed, scanned, and compared with what they decode to",
-        files.len()
-    ));
-    assert!(files.len() >= at_least, "that is fewer than there should be");
+    announce(&format!("corpus: {count} servers of {name} replayed, scanned, and compared with what they decode to"));
+    assert!(count >= at_least, "that is fewer than there should be");
     assert_none(&differences);
+}
+
+/// True if the file holds what a list server said, by its name.
+fn is_list(file: &Path) -> bool {
+    file.file_stem().is_some_and(|name| name.to_string_lossy().contains("master"))
 }
 
 /// Takes out of `row` what depends on the way that the datagrams took.
