@@ -8,6 +8,7 @@ use super::value::{self, Limit};
 use crate::cli::{ListArgs, ScanArgs};
 use crate::engine::Plan;
 use crate::error::Error;
+use crate::list::steam_api::without_keys;
 use crate::protocol;
 use crate::record::{self, Selection};
 use crate::target::resolve::Name;
@@ -17,10 +18,11 @@ impl Inputs {
     /// Adds the list at `url`. Its servers are asked in their usual protocol, unless one or a game was `chosen`; `--app`
     /// is added to the filters of lists that have them.
     pub(super) fn list(&mut self, url: &str, args: &ScanArgs, chosen: bool) -> Result<(), Error> {
-        if let Some(parameters) = steam::parameters(url) {
-            return self.steam_list(url, parameters, args, chosen);
+        if let Some(rest) = steam::behind_scheme(url) {
+            return self.steam_list(url, rest, args, chosen);
         }
-        self.add_list(url, args.steam.app, chosen).map_err(|reason| Error::usage(format!("list {url:?}: {reason}")))
+        let wrong = |reason| Error::usage(without_keys(&format!("list {url:?}: {reason}")));
+        self.add_list(url, args.steam.app, chosen).map_err(wrong)
     }
 
     fn add_list(&mut self, url: &str, app: Option<u32>, chosen: bool) -> Result<(), String> {
