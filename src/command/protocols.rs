@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use super::print;
 use crate::error::Error;
+use crate::list::steam_api::SCHEME;
 use crate::protocol;
 
 /// Prints name, default port, other names and summary of each protocol.
@@ -17,6 +18,8 @@ pub(super) fn run() -> Result<ExitCode, Error> {
                 writeln!(out, "{:13}  also called {aliases}", "")?;
             }
         }
+        // It is asked over HTTPS and is none of the protocols of this program.
+        writeln!(out, "{SCHEME:13}  HTTPS       Steam's list of servers, from its Web API")?;
         Ok(())
     })
 }

@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use crate::engine::{Adapted, Course};
 use crate::ledger::{Datagrams, Input, Ledger};
+use crate::output::count;
 use crate::output::metadata::Metadata;
 
 /// What a run did, in a few lines.
@@ -117,9 +118,4 @@ fn adaptation(f: &mut fmt::Formatter<'_>, adapted: &Adapted) -> fmt::Result {
         write!(f, "grown {}, halved {}", count(*increases, "time"), count(*decreases, "time"))?;
     }
     Ok(())
-}
-
-/// A number of things.
-fn count(number: u64, thing: &str) -> String {
-    format!("{number} {thing}{}", if number == 1 { "" } else { "s" })
 }

@@ -18,6 +18,7 @@ use crate::engine::Plan;
 use crate::error::Error;
 use crate::farm::{Farm, FarmSettings, Speaks};
 use crate::games::Game;
+use crate::list::steam_api::without_keys;
 use crate::output::Filter;
 use crate::protocol::{self, AnyProtocol};
 use crate::target::lines::{Lines, without_comment};
@@ -195,13 +196,15 @@ impl Inputs {
 
     /// Adds a target that was typed as an argument; one that cannot be read is a usage error.
     pub(super) fn argument(&mut self, text: &str) -> Result<(), Error> {
-        let spec = TargetSpec::parse(text).map_err(|reason| Error::usage(format!("target {text:?}: {reason}")))?;
+        // A list that was typed in place of a target may have a key in it.
+        let wrong = |reason: String| Error::usage(without_keys(&format!("target {text:?}: {reason}")));
+        let spec = TargetSpec::parse(text).map_err(|reason| wrong(reason.to_string()))?;
         if matches!(spec.hosts, Hosts::Name(_)) && Path::new(text).is_file() {
             return Err(Error::usage(format!(
                 "target {text:?}: this is a file here; read targets from it with -i {text}"
             )));
         }
-        self.add(&spec, text, None).map_err(|reason| Error::usage(format!("target {text:?}: {reason}")))
+        self.add(&spec, text, None).map_err(wrong)
     }
 
     /// Adds the targets of a file; `-` is standard input. Lines that cannot be read are counted and noted.

@@ -10,6 +10,7 @@ use super::value::{self, Limit};
 use crate::cli::{ListArgs, ScanArgs};
 use crate::engine::Plan;
 use crate::error::Error;
+use crate::list::steam_api::without_keys;
 use crate::protocol;
 use crate::record::{self, Selection};
 use crate::target::resolve::Name;
@@ -21,14 +22,13 @@ impl Inputs {
     pub(super) fn lists(&mut self, args: &ScanArgs, chosen: bool) -> Result<(), Error> {
         let mut takes_app = args.steam.app.is_none();
         for url in &args.from {
-            let known = with_small_scheme(url);
-            if let Some(parameters) = steam::parameters(&known) {
+            if let Some(rest) = steam::behind_scheme(url) {
                 takes_app = true;
-                self.steam_list(url, parameters, args, chosen)?;
+                self.steam_list(url, rest, args, chosen)?;
                 continue;
             }
-            let added = self.list(url, &known, args.steam.app, chosen);
-            takes_app |= added.map_err(|reason| Error::usage(format!("list {url:?}: {reason}")))?;
+            let wrong = |reason| Error::usage(without_keys(&format!("list {url:?}: {reason}")));
+            takes_app |= self.list(url, &with_small_scheme(url), args.steam.app, chosen).map_err(wrong)?;
         }
         if takes_app {
             return Ok(());

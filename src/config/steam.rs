@@ -13,7 +13,7 @@ use super::input::Inputs;
 use super::lists::list_gap;
 use crate::cli::ScanArgs;
 use crate::error::Error;
-use crate::list::steam_api::{Key, MOST_ROWS, Patience, SteamApi, Url};
+use crate::list::steam_api::{self, Key, MOST_ROWS, Patience, SCHEME, SteamApi, Url, without_keys};
 use crate::protocol::{master, valve_filter};
 use crate::target::{Fetched, FetchedEnds, Origins};
 
@@ -33,38 +33,37 @@ pub(super) fn start(
     ends: &FetchedEnds,
     say: Option<&(impl Fn(&dyn Display) + Clone + Send + 'static)>,
 ) -> Result<Vec<Fetched>, Error> {
+    if lists.is_empty() {
+        return Ok(Vec::new());
+    }
     let start = |SteamList { source, plan, api }: SteamList| {
         let (sender, items) = bounded(WAITING);
-        let say = say.cloned();
-        let say = move |message: &str| {
-            if let Some(say) = &say {
-                say(&message);
-            }
-        };
-        let failed = |error| Error::Input { name: source.to_string(), source: error };
-        // The thread ends by itself: with the list, or when nobody takes its servers any more.
-        api.spawn(sender, say).map(drop).map_err(failed)?;
-        Ok(Fetched::new(items, source, plan, origins, ends))
+        ((api, sender), Fetched::new(items, source, plan, origins, ends))
     };
-    lists.into_iter().map(start).collect()
+    let (to_ask, fetched) = lists.into_iter().map(start).unzip();
+    let say = say.cloned();
+    let say = move |message: &str| {
+        if let Some(say) = &say {
+            say(&message);
+        }
+    };
+    let failed = |error| Error::Input { name: SCHEME.into(), source: error };
+    // The thread ends by itself: with the lists, or when nobody takes their servers any more.
+    steam_api::spawn(to_ask, say).map(drop).map_err(failed)?;
+    Ok(fetched)
 }
 
 impl Inputs {
-    /// Adds the list of the Steam Web API at `url`, of which the `parameters` are a part. Its servers are asked in A2S, unless
-    /// a protocol or a game was `chosen`.
-    pub(super) fn steam_list(
-        &mut self,
-        url: &str,
-        parameters: &str,
-        args: &ScanArgs,
-        chosen: bool,
-    ) -> Result<(), Error> {
-        // The URL is printed and stands in metadata: a key must not be in it.
-        if master::parameters(parameters).any(|(key, _)| key.eq_ignore_ascii_case("key")) {
-            return Err(Error::usage(format!("list steam-api: write no key into the URL; {HOW_TO_GIVE_A_KEY}")));
-        }
-        let question = Question::read(parameters, args.steam.app);
-        let question = question.map_err(|reason| Error::usage(format!("list {url:?}: {reason}")))?;
+    /// Adds the list of the Steam Web API at `url`, which has `rest` behind its scheme. Its servers are asked in A2S, unless a
+    /// protocol or a game was `chosen`.
+    pub(super) fn steam_list(&mut self, url: &str, rest: &str, args: &ScanArgs, chosen: bool) -> Result<(), Error> {
+        // The URL is printed and stands in metadata: a key must not be in it, and none is repeated.
+        let wrong = |reason: String| {
+            let has_key = without_keys(url) != url;
+            let reason = if has_key { format!("write no key into the URL; {HOW_TO_GIVE_A_KEY}") } else { reason };
+            Error::usage(format!("list {SCHEME}: {}", without_keys(&reason)))
+        };
+        let question = parameters(rest).and_then(|text| Question::read(text, args.steam.app)).map_err(wrong)?;
         let address = args.steam.api_url.as_deref().map(Url::new).transpose();
         let address = address.map_err(|reason| Error::usage(format!("--steam-api-url: {reason}")))?;
         let api = SteamApi {
@@ -80,11 +79,24 @@ impl Inputs {
     }
 }
 
-/// The parameters of a `steam-api:` URL; none if it is another kind of list.
-pub(super) fn parameters(url: &str) -> Option<&str> {
-    let rest = url.strip_prefix("steam-api")?;
-    let rest = rest.strip_prefix(':').map_or(rest, |rest| rest.strip_prefix("//").unwrap_or(rest));
-    if rest.is_empty() { Some("") } else { rest.strip_prefix('?') }
+/// What stands behind `steam-api` in the URL of such a list; none if it is another kind of list.
+pub(super) fn behind_scheme(url: &str) -> Option<&str> {
+    let (scheme, rest) = url.split_at_checked(SCHEME.len())?;
+    scheme.eq_ignore_ascii_case(SCHEME).then_some(rest)
+}
+
+/// The parameters in what stands behind the scheme; the error says what to write instead.
+fn parameters(rest: &str) -> Result<&str, String> {
+    let behind = rest.strip_prefix(':').map_or(rest, |rest| rest.strip_prefix("//").unwrap_or(rest));
+    if behind.is_empty() {
+        return Ok("");
+    }
+    behind.strip_prefix('?').ok_or_else(|| {
+        // What is a filter only lacks the word that says so.
+        let filter = valve_filter::read(&format!("/{}", rest.trim_start_matches([':', '/', '\\'])));
+        let filter = filter.map_or("/appid/730".into(), |filter| filter.replace('\\', "/"));
+        format!("write {SCHEME}: for all servers, or {SCHEME}:?filter={filter}")
+    })
 }
 
 /// What is asked for.
@@ -112,6 +124,9 @@ impl Question {
                     let limit = value.parse().ok().filter(|limit| (1..=MOST_ROWS).contains(limit));
                     let wrong = || format!("limit: {value:?} is not a number of rows from 1 to {MOST_ROWS}");
                     question.limit = limit.ok_or_else(wrong)?;
+                }
+                key if key.eq_ignore_ascii_case("key") => {
+                    return Err(format!("write no key into the URL; {HOW_TO_GIVE_A_KEY}"));
                 }
                 _ => return Err(master::unknown_parameter(key, "filter, app and limit")),
             }
@@ -143,7 +158,7 @@ fn key(path: Option<&Path>) -> Result<Key, Error> {
             Key::new(&String::from_utf8_lossy(&text)).map_err(wrong)
         }
         // Whoever typed the key in place of the file must not find it in a log as well.
-        Err(_) if name.len() == KEY_DIGITS && name.bytes().all(|byte| byte.is_ascii_hexdigit()) => {
+        Err(_) if without_keys(&name) != name => {
             Err(Error::usage("--steam-key-file: there is no such file; name the file that holds the key, not the key"))
         }
         Err(source) => Err(Error::Input { name, source }),
@@ -155,8 +170,6 @@ const WAITING: usize = 1 << 12;
 const VARIABLE: &str = "STEAM_API_KEY";
 const HOW_TO_GIVE_A_KEY: &str =
     "put it into a file and name that with --steam-key-file, or into the environment as STEAM_API_KEY";
-/// Digits of a key today.
-const KEY_DIGITS: usize = 32;
 /// A file with more in it holds something else.
 const LONGEST_FILE: u64 = 4096;
 
@@ -167,15 +180,20 @@ mod tests {
     #[test]
     fn lists_of_the_web_api_are_told_from_others() {
         for (url, expected) in [
-            ("steam-api", Some("")),
-            ("steam-api:", Some("")),
-            ("steam-api:?filter=/appid/730", Some("filter=/appid/730")),
-            ("steam-api://?limit=5", Some("limit=5")),
-            ("steam-api:filter=/appid/730", None),
-            ("steam-apis:?a", None),
+            ("steam-api", Some(Ok(""))),
+            ("steam-api:", Some(Ok(""))),
+            ("STEAM-api:?filter=/appid/730", Some(Ok("filter=/appid/730"))),
+            ("steam-api://?limit=5", Some(Ok("limit=5"))),
+            ("steam-api:/appid/70", Some(Err("/appid/70"))),
+            (r"steam-api://\appid\70\empty\1", Some(Err("/appid/70/empty/1"))),
+            ("steam-api:filter=/appid/70", Some(Err("/appid/730"))),
+            ("steam-apis:?a", Some(Err("/appid/730"))),
             ("valve-master://192.0.2.1", None),
+            ("steam", None),
         ] {
-            assert_eq!(parameters(url), expected, "{url}");
+            let advice = |filter| format!("write steam-api: for all servers, or steam-api:?filter={filter}");
+            let expected = expected.map(|result| result.map_err(advice));
+            assert_eq!(behind_scheme(url).map(parameters), expected, "{url}");
         }
     }
 

@@ -1,6 +1,6 @@
 //! Lists of servers that are fetched by a thread of their own, while the scan runs.
 //!
-//! Such a thread sends an [`Item`] for each server as soon as it is known, and how it ended last; the scan takes servers
+//! Such a thread sends an [`Item`] for each server as soon as it is known, and how the list ended last; the scan takes servers
 //! in as they come. A channel that nobody takes from any more means that the scan is over. List servers that are asked
 //! over UDP are protocols instead (`valve_master` and its neighbours): the engine asks them.
 
@@ -18,6 +18,11 @@ use crate::record::ListFacts;
 pub enum Item {
     /// A server; the same one may come again.
     Entry(Entry),
+    /// A question was asked, and so many rows of the answer could not be read.
+    Asked {
+        /// Rows that could not be read.
+        odd_rows: u64,
+    },
     /// The list is over, and was had as a whole. The last item.
     Complete,
     /// It was not had as a whole, and this is why: half a sentence for a person, without secrets. The last item.

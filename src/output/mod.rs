@@ -27,7 +27,7 @@ pub use assemble::{Assembler, Epoch, settle};
 pub use clones::Clones;
 pub use destination::{Destination, OutputError, is_stdout, partial};
 pub use filter::{Filter, FilterError};
-pub use list_report::ListReport;
+pub use list_report::{ListReport, count};
 pub use raw::Raw;
 pub use readers::ReaderFormat;
 pub use sink::Sink;

@@ -72,9 +72,13 @@ impl Serialize for Object<'_> {
         }
         // What a list says is not what the server says, and has keys of its own.
         for (name, fact) in self.record.list_facts.iter().flat_map(|facts| &facts.0) {
-            let key = format_args!("list_{name}");
+            let key = format!("list_{name}");
             match fact {
-                ListFact::Text(text) => map.serialize_entry(&key, text.as_ref())?,
+                ListFact::Text(said) => {
+                    let mut text = Text::default();
+                    text.set(said.as_bytes());
+                    put_text(&mut map, &key, &text)?;
+                }
                 ListFact::Number(number) => map.serialize_entry(&key, number)?,
                 ListFact::Flag(is) => map.serialize_entry(&key, is)?,
             }
@@ -258,7 +262,8 @@ mod tests {
     fn what_a_list_said_stands_behind_what_the_server_said() {
         let mut record = ServerRecord::new();
         let facts = [
-            ("name", ListFact::Text("a\n".into())),
+            ("name", ListFact::Text("a\n\u{2028}b\u{85}c\u{9B}31md\x7F".into())),
+            ("map", ListFact::Text("é \"x\"".into())),
             ("players", ListFact::Number(7)),
             ("secure", ListFact::Flag(true)),
         ];
@@ -266,9 +271,11 @@ mod tests {
         let object = object(&record);
         assert_eq!(
             (&object["list_name"], &object["list_players"], &object["list_secure"]),
-            (&json!("a\n"), &json!(7), &json!(true))
+            (&json!("a\u{240A}\u{FFFD}b\u{FFFD}c\u{FFFD}31md\u{2421}"), &json!(7), &json!(true))
         );
-        assert_eq!(object.keys().len(), COLUMNS.len() + 3);
+        assert_eq!(object["list_name_hex"], "610ae280a862c28563c29b33316d647f");
+        assert_eq!(object["list_map"], "é \"x\"");
+        assert_eq!(object.keys().len(), COLUMNS.len() + 5);
     }
 
     #[test]

@@ -16,48 +16,67 @@ pub struct Fetched {
     /// Origin of servers about which the list says nothing.
     origin: u32,
     origins: Origins,
-    servers: u64,
+    /// Its place in `ends`.
+    number: usize,
     ends: FetchedEnds,
 }
 
-/// How fetched lists have ended; clones are the same.
+/// How fetched lists have ended, or how far they have come; clones are the same.
 pub type FetchedEnds = Arc<Mutex<Vec<FetchedEnd>>>;
 
-/// How a fetched list has ended.
+/// How a fetched list has ended, or how far it has come.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FetchedEnd {
     /// Its name.
     pub source: Arc<str>,
     /// Servers that it named, with those that it named again.
     pub servers: u64,
+    /// Questions that it took.
+    pub questions: u64,
+    /// Rows of the answers that could not be read.
+    pub odd_rows: u64,
     /// Why it was not had as a whole, if it was not.
     pub problem: Option<String>,
 }
 
 impl Fetched {
-    /// The list `source`, whose `items` become targets of `plan` with origins in `origins`. Its end is added to `ends`.
+    /// The list `source`, whose `items` become targets of `plan` with origins in `origins`. How far it has come stands in
+    /// `ends` from now on: also if the run ends first, nobody forgets it.
     #[must_use]
     pub fn new(items: Receiver<Item>, source: Arc<str>, plan: u16, origins: &Origins, ends: &FetchedEnds) -> Self {
         let origin = origins.add(Origin { source: Some(Arc::clone(&source)), ..Origin::default() });
-        Self { items, plan, source, origin, origins: origins.clone(), servers: 0, ends: Arc::clone(ends) }
+        let mut all = ends.lock().unwrap_or_else(PoisonError::into_inner);
+        let problem = Some("the run ended before the list did".into());
+        all.push(FetchedEnd { source: Arc::clone(&source), servers: 0, questions: 0, odd_rows: 0, problem });
+        let number = all.len() - 1;
+        Self { items, plan, source, origin, origins: origins.clone(), number, ends: Arc::clone(ends) }
     }
 
     /// The next server that has come: an error when none has yet (`Empty`), or when there are no more.
     pub(super) fn next(&mut self) -> Result<Target, TryRecvError> {
-        let problem = match self.items.try_recv() {
-            Ok(Item::Entry(entry)) => return Ok(self.target(entry)),
-            Err(TryRecvError::Empty) => return Err(TryRecvError::Empty),
-            Ok(Item::Complete) => None,
-            Ok(Item::Incomplete(problem)) => Some(problem),
-            Err(TryRecvError::Disconnected) => Some("it broke off".into()),
+        let mut ends = self.ends.lock().unwrap_or_else(PoisonError::into_inner);
+        let end = &mut ends[self.number];
+        // Bounded: between two questions somebody waits.
+        end.problem = loop {
+            match self.items.try_recv() {
+                Ok(Item::Entry(entry)) => {
+                    end.servers += 1;
+                    return Ok(self.target(entry));
+                }
+                Ok(Item::Asked { odd_rows }) => {
+                    end.questions += 1;
+                    end.odd_rows += odd_rows;
+                }
+                Err(TryRecvError::Empty) => return Err(TryRecvError::Empty),
+                Ok(Item::Complete) => break None,
+                Ok(Item::Incomplete(problem)) => break Some(problem),
+                Err(TryRecvError::Disconnected) => break Some("it broke off".into()),
+            }
         };
-        let end = FetchedEnd { source: Arc::clone(&self.source), servers: self.servers, problem };
-        self.ends.lock().unwrap_or_else(PoisonError::into_inner).push(end);
         Err(TryRecvError::Disconnected)
     }
 
-    fn target(&mut self, Entry { address, facts }: Entry) -> Target {
-        self.servers += 1;
+    fn target(&self, Entry { address, facts }: Entry) -> Target {
         let source = || Some(Arc::clone(&self.source));
         let origin = facts.map(|facts| self.origins.add(Origin { text: None, source: source(), facts: Some(facts) }));
         Target { address, plan: self.plan, origin: origin.unwrap_or(self.origin) }

@@ -372,6 +372,13 @@ mod tests {
         let zones = Exclusions::new(false).zones();
         let mut stream = Stream::new(set, items, lists, zones, Arc::clone(&tally), Order::Input, 1);
         assert_eq!(stream.poll_target(), Poll::Pending);
+        let open = Some("the run ended before the list did".to_owned());
+        let account = || ends.lock().unwrap().clone();
+        let end = FetchedEnd { source: "list:".into(), servers: 0, questions: 0, odd_rows: 0, problem: open };
+        assert_eq!(account(), vec![end.clone()], "it is there from the start");
+        for odd_rows in [0, 5] {
+            entries.send(list::Item::Asked { odd_rows }).unwrap();
+        }
         let facts = Arc::new(ListFacts([("name", ListFact::Text("a".into()))].into()));
         for (n, facts) in [(1, None), (2, Some(Arc::clone(&facts))), (1, None)] {
             entries.send(list::Item::Entry(list::Entry { address: target(0x0808_0800 + n).address, facts })).unwrap();
@@ -382,10 +389,12 @@ mod tests {
         assert_eq!(origins.find(first.origin).unwrap().source.as_deref(), Some("list:"));
         assert_eq!(origins.find(second.origin).unwrap().facts, Some(facts));
         assert_eq!(stream.poll_target(), Poll::Pending, "the list is not over");
+        let end = FetchedEnd { servers: 3, questions: 2, odd_rows: 5, ..end };
+        assert_eq!(account(), vec![end.clone()]);
         entries.send(list::Item::Incomplete("refused".into())).unwrap();
         assert_eq!(stream.poll_target(), Poll::Ready(None));
-        let end = FetchedEnd { source: "list:".into(), servers: 3, problem: Some("refused".into()) };
-        assert_eq!(*ends.lock().unwrap(), [end]);
+        let end = FetchedEnd { problem: Some("refused".into()), ..end };
+        assert_eq!(account(), vec![end]);
         let tally = *tally.lock().unwrap();
         assert_eq!((tally.read, tally.duplicate), (3, 1));
     }

@@ -152,6 +152,7 @@ fn what_there_is_can_be_asked_for() {
         assert!(stdout.contains(text), "{arguments:?} does not say {text:?}: {stdout}");
     };
     says(&["protocols"], "a2s            port 27015");
+    says(&["protocols"], "steam-api      HTTPS       Steam's list of servers");
     says(&["completions", "bash"], "_fragscan()");
     says(&["completions", "fish"], "complete -c fragscan");
     says(&["man"], ".TH fragscan 1");

@@ -1,11 +1,13 @@
 //! Lists of the Steam Web API, from a web server on loopback that caps and throttles; and that its key shows up nowhere.
 
 use std::collections::BTreeSet;
+use std::fs::File;
+use std::process::{Child, Command, Stdio};
 
-use assert_cmd::cargo::cargo_bin_cmd;
-use serde_json::json;
+use assert_cmd::cargo::{cargo_bin, cargo_bin_cmd};
+use serde_json::{Value, json};
 
-use super::support::{Folder, HANG, Object, Run, Table};
+use super::support::{Folder, HANG, Object, Run, Table, wait_for};
 
 #[expect(dead_code, reason = "the library's tests use more of it")]
 #[path = "../../src/list/steam_api/testing.rs"]
@@ -47,9 +49,8 @@ fn assert_no_key(folder: &Folder, run: &Run) {
 }
 
 #[test]
-fn a_list_is_had_as_a_whole_from_a_server_that_caps_and_throttles() {
-    let busy = |number| (number % 5 == 3).then_some((429, Some(0), ""));
-    let steam = Steam::start(directory(900, 100), KEY, busy);
+fn a_list_is_had_as_a_whole_from_a_server_that_caps() {
+    let steam = Steam::start(directory(900, 100), KEY, |_| None);
     let folder = Folder::new();
     folder.write("key", format!("{KEY}\n"));
     let url = "steam-api:?limit=100";
@@ -61,7 +62,9 @@ fn a_list_is_had_as_a_whole_from_a_server_that_caps_and_throttles() {
     assert_eq!((table.rows.len(), addresses.len()), (900, 900), "{csv}");
     assert!(addresses.contains("127.9.3.150:9"));
     assert!(table.column("source").iter().all(|source| *source == url));
-    assert!(csv.stderr.contains("status 429"), "{csv}");
+    let questions = steam.asked.lock().expect("nobody panics with it").len();
+    let report = format!("list {url}: complete, 900 servers, {questions} questions\n");
+    assert!(csv.stderr.contains(&report), "{report}{csv}");
     assert_no_key(&folder, &csv);
 
     let ndjson = run(&folder, Some(KEY), &[&arguments[..2], &arguments[4..], &["--format", "ndjson"]].concat());
@@ -101,6 +104,78 @@ fn servers_are_scanned_and_what_the_list_said_stands_in_ndjson_only() {
     let metadata = folder.metadata("all.csv");
     let list = &metadata["lists"][0];
     assert_eq!((&list["complete"], &list["servers"]), (&json!(true), &json!(expected.len())), "{list}");
+    assert_eq!(list["questions"], steam.asked.lock().expect("nobody panics with it").len(), "{list}");
+    assert_eq!(list["odd_rows"], 0, "{list}");
+    assert_no_key(&folder, &scan);
+}
+
+#[test]
+fn an_odd_row_is_reported_and_the_list_is_complete_without_it() {
+    let mut directory = directory(3, 50);
+    directory.servers[1]["addr"] = json!("example.com:9");
+    let steam = Steam::start(directory, KEY, |_| None);
+    let arguments = ["list", "steam-api:", "--steam-api-url", &steam.url, "--format", "csv", "--strict"];
+    let odd = run(&Folder::new(), Some(KEY), &arguments);
+    assert_eq!(odd.code, Some(0), "{odd}");
+    let report = "list steam-api: complete, 2 servers, 1 question, 1 row that cannot be read\n";
+    assert!(odd.stderr.contains(report), "{odd}");
+}
+
+/// A run of the program that is killed if the test fails.
+struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// What a run says that is interrupted while a list waits for Steam, which has named 100 servers.
+fn interrupted(folder: &Folder, arguments: &[&str]) -> Run {
+    let steam = Steam::start(directory(900, 100), KEY, |number| (number > 0).then_some((429, Some(0), "")));
+    let stderr = File::create(folder.path().join("stderr")).expect("the folder can be written");
+    // Whoever runs the tests in the background may have all of them ignore signals, and the program honours that.
+    let child = Command::new("env")
+        .arg("--default-signal=INT")
+        .arg(cargo_bin!("fragscan"))
+        .args(arguments)
+        .args(["--steam-api-url", &steam.url, "--list-rate", "max"])
+        .env("STEAM_API_KEY", KEY)
+        .current_dir(folder.path())
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(stderr)
+        .spawn();
+    let mut child = Running(child.expect("the program starts"));
+    let said = || String::from_utf8(folder.read("stderr")).expect("messages are UTF-8");
+    // It is told to ask again at once, and waits all the same.
+    wait_for("the list to wait", || said().contains("status 429; asking again in 30s").then_some(()));
+    let kill = format!("kill -INT {}", child.0.id());
+    assert!(Command::new("sh").args(["-c", &kill]).status().expect("there is a shell").success());
+    let status = wait_for("the end", || child.0.try_wait().expect("it is a child of ours"));
+    assert_eq!(steam.asked.lock().expect("nobody panics with it").len(), 2);
+    Run { code: status.code(), stdout: Vec::new(), stderr: said() }
+}
+
+#[test]
+fn a_list_that_is_open_when_the_run_ends_stands_in_the_account() {
+    let report =
+        "list steam-api:?limit=100: list_incomplete, 100 servers, 2 questions: the run ended before the list did";
+    let folder = Folder::new();
+    let list = interrupted(&folder, &["list", "steam-api:?limit=100", "-o", "list.csv"]);
+    assert_eq!(list.code, Some(3), "{list}");
+    assert!(list.stderr.contains(report), "{list}");
+
+    let scan = ["scan", "--from", "steam-api:?limit=100", "--rate", "max", "--timeout", "10m", "-o", "scan.csv"];
+    let scan = interrupted(&folder, &scan);
+    assert_eq!(scan.code, Some(3), "{scan}");
+    assert!(scan.stderr.contains(report), "{scan}");
+    let metadata = folder.metadata("scan.csv.partial");
+    let [list] = &**metadata["lists"].as_array().expect("they are listed") else { panic!("{metadata}") };
+    let value = |key: &str| -> &Value { &list[key] };
+    assert_eq!((value("outcome"), value("complete")), (&json!("list_incomplete"), &json!(false)));
+    assert_eq!((value("servers"), value("questions")), (&json!(100), &json!(2)));
     assert_no_key(&folder, &scan);
 }
 
@@ -137,6 +212,55 @@ fn a_key_that_is_missing_or_in_the_wrong_place_is_a_usage_error_that_does_not_re
         let wrong = run(&folder, environment, &arguments);
         assert_eq!(wrong.code, Some(2), "{arguments:?}: {wrong}");
         assert!(wrong.stderr.contains(expected), "{arguments:?}: {wrong}");
+        assert_no_key(&folder, &wrong);
+    }
+}
+
+#[test]
+fn a_key_or_a_password_in_a_wrong_place_is_not_repeated() {
+    let folder = Folder::new();
+    let password = "hunter2";
+    for (list, expected) in [
+        ("steam-api:?api_key=KEY", "write no key into the URL"),
+        ("steam-api:?kee=KEY", "write no key into the URL"),
+        ("Steam-API:?%6bey=KEY", "write no key into the URL"),
+        ("steam-api:?KEY", "write no key into the URL"),
+        ("steam-api:?app=KEY", "write no key into the URL"),
+        ("steam-api:?filter=/KEY/1", "write no key into the URL"),
+        // A letter of it is written otherwise.
+        ("steam-api:?filter=/5E%43K2/1", "there is no key \"[hidden]\""),
+        ("steam-api:?key=hunter2", "write no key into the URL"),
+        ("steam-api:KEY", "write no key into the URL"),
+        ("STEAM-API://KEY", "write no key into the URL"),
+        ("KEY", "say what kind of list it is"),
+        ("valve-master://192.0.2.1?key=KEY", "is no parameter of this list"),
+        ("valve-master://192.0.2.1?KEY", "\"[hidden]\" is no parameter of this list"),
+        ("steam-api:/appid/70", "or steam-api:?filter=/appid/70"),
+    ] {
+        let list = list.replace("K2", &KEY[3..]).replace("KEY", KEY);
+        for arguments in [&["list", &*list][..], &["scan", "--from", &list]] {
+            let wrong = run(&folder, Some("abc"), arguments);
+            assert_eq!(wrong.code, Some(2), "{arguments:?}: {wrong}");
+            assert!(wrong.stderr.contains(expected), "{arguments:?}: {wrong}");
+            assert!(!wrong.stderr.contains(password), "{arguments:?}: {wrong}");
+            assert_no_key(&folder, &wrong);
+        }
+    }
+    for url in
+        ["https://192.0.2.1/?key=KEY", "https://u:KEY@192.0.2.1/", "https://u:hunter2@192.0.2.1", "KEY", "hunter2"]
+    {
+        let wrong = run(&folder, Some("abc"), &["list", "steam-api:", "--steam-api-url", &url.replace("KEY", KEY)]);
+        assert_eq!(wrong.code, Some(2), "{url}: {wrong}");
+        assert!(wrong.stderr.contains("--steam-api-url: this is no address of a web server"), "{url}: {wrong}");
+        assert!(!wrong.stderr.contains(password), "{url}: {wrong}");
+        assert_no_key(&folder, &wrong);
+    }
+    for (arguments, word) in
+        [(&["scan"][..], "steam-api:?key=KEY"), (&["list", "steam-api:"], "--steam-key-file=./KEY")]
+    {
+        let word = word.replace("KEY", KEY);
+        let wrong = run(&folder, None, &[arguments, &[&word]].concat());
+        assert_eq!(wrong.code, Some(2), "{word}: {wrong}");
         assert_no_key(&folder, &wrong);
     }
 }

@@ -1,12 +1,14 @@
 //! The Steam Web API over HTTP: one question, one answer.
 
+use std::io::ErrorKind;
 use std::time::Duration;
 
+use serde_json::error::Category;
 use ureq::Agent;
 use ureq::http::{HeaderValue, StatusCode, Uri};
 
-use super::crawl::Answer;
-use super::key::Key;
+use super::crawl::{Answer, shortened};
+use super::key::{Key, without_keys};
 use super::partition::Question;
 use super::server;
 
@@ -29,7 +31,9 @@ pub struct Url {
 impl Url {
     /// Reads `https://HOST[:PORT][/PATH]`; `http` is for this machine only, since whoever listens would learn the key.
     pub fn new(text: &str) -> Result<Self, String> {
-        let wrong = || format!("{text:?} is no address of a web server: write https://HOST[:PORT]");
+        // What was typed may hold a key or a password, and is not repeated.
+        let wrong =
+            || "this is no address of a web server: write https://HOST[:PORT]/PATH, with nothing else".to_owned();
         let uri: Uri = text.parse().map_err(|_| wrong())?;
         let host = uri.host().filter(|host| !host.is_empty()).ok_or_else(wrong)?;
         if uri.query().is_some() || uri.authority().is_some_and(|authority| authority.as_str().contains('@')) {
@@ -40,7 +44,7 @@ impl Url {
         match uri.scheme_str() {
             Some("https") => {}
             Some("http") if loopback => {}
-            Some("http") => return Err(format!("{text:?} would send the key in the clear: write https://")),
+            Some("http") => return Err(format!("http:// would send the key to {host} in the clear: write https://")),
             _ => return Err(wrong()),
         }
         Ok(Self { base: text.trim_end_matches('/').into(), host: host.into(), loopback })
@@ -81,12 +85,12 @@ impl Api {
             .query("limit", question.limit.to_string());
         let mut response = match request.call() {
             Ok(response) => response,
-            Err(error) => return later(&error),
+            Err(error) => return later(&failure(&error)),
         };
         match response.status() {
             StatusCode::OK => {}
             status @ (StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) => {
-                return Answer::Never(format!(
+                return Answer::Refused(format!(
                     "{host} refused the key ({}): see https://steamcommunity.com/dev/apikey",
                     status.as_u16()
                 ));
@@ -104,12 +108,39 @@ impl Api {
             }
         }
         let body = response.body_mut().with_config().limit(MOST_BYTES).read_to_vec();
-        match body.map(|body| server::read(&body)) {
+        match body.map(|body| server::read(&body, question.limit)) {
             Ok(Ok(rows)) => Answer::Rows(rows),
-            Ok(Err(error)) => later(&format_args!("reading the answer: {error}")),
-            Err(error) => later(&format_args!("receiving the answer: {error}")),
+            Ok(Err(error)) => later(&format_args!("reading the answer: {}", flaw(&error))),
+            Err(error) => later(&format_args!("receiving the answer: {}", failure(&error))),
         }
     }
+}
+
+/// What went wrong on the way: as far as possible without a word of the server's, which may be long, or hold the key.
+fn failure(error: &ureq::Error) -> String {
+    match error {
+        ureq::Error::Timeout(_) => "no whole answer in time".into(),
+        ureq::Error::HostNotFound => "there is no such host".into(),
+        ureq::Error::Protocol(_) | ureq::Error::LargeResponseHeader(..) => "this is not HTTP as it should be".into(),
+        ureq::Error::BodyExceedsLimit(limit) => format!("it has more than {} MiB", limit >> 20),
+        ureq::Error::Decompress(..) => "it cannot be unpacked".into(),
+        ureq::Error::Io(error) if error.kind() == ErrorKind::UnexpectedEof => {
+            "the connection was closed too early".into()
+        }
+        ureq::Error::Io(error) if error.raw_os_error().is_some() => error.kind().to_string(),
+        ureq::Error::Io(error) => without_keys(&shortened(&error.to_string())),
+        other => without_keys(&shortened(&other.to_string())),
+    }
+}
+
+/// What is wrong with an answer, without a word of it.
+fn flaw(error: &serde_json::Error) -> String {
+    let what = match error.classify() {
+        Category::Eof => "it ends too early",
+        Category::Data => "it is no list of servers",
+        Category::Syntax | Category::Io => "it is no JSON",
+    };
+    format!("{what} (line {}, column {})", error.line(), error.column())
 }
 
 const HOST: &str = "api.steampowered.com";
@@ -121,13 +152,14 @@ const MOST_BYTES: u64 = 32 << 20;
 mod tests {
     use std::collections::HashSet;
     use std::net::TcpListener;
+    use std::time::Instant;
 
     use crossbeam_channel::bounded;
 
     use super::*;
     use crate::list::Item;
     use crate::list::steam_api::testing::{Directory, Instead, Steam, THROTTLED};
-    use crate::list::steam_api::{Patience, SteamApi};
+    use crate::list::steam_api::{Patience, SteamApi, spawn};
 
     const KEY: &str = "0123456789ABCDEF0123456789ABCDEF";
 
@@ -159,7 +191,7 @@ mod tests {
         let steam = Steam::start(Directory::of(100, 10), KEY, |_| None);
         let refused = ask(&steam, "ABCDEF");
         assert!(
-            matches!(&refused, Answer::Never(why) if why.contains("127.0.0.1 refused the key (403)")),
+            matches!(&refused, Answer::Refused(why) if why.contains("127.0.0.1 refused the key (403)")),
             "{refused:?}"
         );
         let busy = answered((429, Some(7), ""));
@@ -174,16 +206,33 @@ mod tests {
     }
 
     #[test]
+    fn messages_say_what_is_wrong_and_nothing_that_the_server_said() {
+        for (body, expected) in [
+            ("\u{1B}[31m<html>", "it is no JSON (line 1, column 1)"),
+            (
+                r#"{"response":{"servers":"0123456789ABCDEF0123456789ABCDEF"}}"#,
+                "it is no list of servers (line 1, column 57)",
+            ),
+            ("{\n\"response\":", "it ends too early (line 2, column 11)"),
+        ] {
+            let Answer::Later(message, None) = answered((200, None, body)) else { panic!("{body} is an answer") };
+            assert_eq!(message, format!("asking 127.0.0.1 for servers: reading the answer: {expected}"));
+        }
+        let long = ureq::Error::ConnectProxyFailed("x".repeat(1 << 20) + KEY);
+        assert!(failure(&long).len() < 300);
+        assert!(!failure(&ureq::Error::ConnectProxyFailed(KEY.into())).contains(KEY));
+    }
+
+    #[test]
     fn who_does_not_answer_is_not_waited_for_and_the_key_is_in_no_error() {
         // Somebody whose system accepts for them and who says nothing, and then nobody.
         let mut listener = Some(TcpListener::bind("127.0.0.1:0").unwrap());
         let address = listener.as_ref().unwrap().local_addr().unwrap();
-        for expected in ["timeout", "refused"] {
+        for expected in ["no whole answer in time", "connection refused"] {
             let url = Url::new(&format!("http://{address}")).unwrap();
             let api = Api::new(url, &Key::new(KEY).unwrap(), Duration::from_millis(200));
             let Answer::Later(message, None) = api.ask(&question()) else { panic!("an answer") };
-            assert!(message.starts_with("asking 127.0.0.1 for servers: "), "{message}");
-            assert!(message.contains(expected) && !message.contains(KEY), "{message}");
+            assert_eq!(message, format!("asking 127.0.0.1 for servers: {expected}"));
             drop(listener.take());
         }
     }
@@ -200,12 +249,26 @@ mod tests {
             "example.com",
             "ftp://example.com",
             "https://",
-            "https://u:p@example.com",
-            "https://example.com/?key=1",
+            "https://u:hunter2@example.com",
+            "https://example.com/?key=hunter2",
+            "hunter2",
         ] {
-            assert!(Url::new(wrong).unwrap_err().contains("https://HOST"), "{wrong}");
+            let error = Url::new(wrong).unwrap_err();
+            assert!(error.contains("https://HOST") && !error.contains("hunter2"), "{wrong}: {error}");
         }
         assert!(Url::new("http://example.com").unwrap_err().contains("in the clear"));
+    }
+
+    /// A list of all servers of `steam`, with short waits.
+    fn list(steam: &Steam, gap: Duration) -> SteamApi {
+        let wait = Duration::from_millis(1);
+        SteamApi {
+            filter: String::new(),
+            most_rows: 100,
+            key: Key::new(KEY).unwrap(),
+            url: Url::new(&steam.url).unwrap(),
+            patience: Patience { gap, first_wait: wait, longest_wait: wait },
+        }
     }
 
     #[test]
@@ -217,20 +280,14 @@ mod tests {
             5 => Some((500, None, "")),
             _ => None,
         };
-        let steam = Steam::start(directory.clone(), KEY, instead);
-        let wait = Duration::from_millis(1);
-        let api = SteamApi {
-            filter: String::new(),
-            most_rows: 100,
-            key: Key::new(KEY).unwrap(),
-            url: Url::new(&steam.url).unwrap(),
-            patience: Patience { gap: Duration::ZERO, first_wait: wait, longest_wait: wait },
-        };
+        let steam = Steam::start(directory, KEY, instead);
+        let api = list(&steam, Duration::ZERO);
         let (items, listed) = bounded(10);
         let (say, said) = crossbeam_channel::unbounded();
         let shown = format!("{api:?}");
-        let thread = api.spawn(items, move |text| say.send(text.to_owned()).unwrap()).unwrap();
+        let thread = spawn(vec![(api, items)], move |text| say.send(text.to_owned()).unwrap()).unwrap();
         let mut found = HashSet::new();
+        let mut questions = 0;
         let mut last = None;
         for item in listed {
             assert_eq!(last, None, "behind the last item");
@@ -238,6 +295,10 @@ mod tests {
                 Item::Entry(entry) => {
                     assert_eq!(entry.facts.as_ref().map(|facts| facts.0.len()), Some(16));
                     assert!(found.insert(entry.address), "{} twice", entry.address);
+                }
+                Item::Asked { odd_rows } => {
+                    assert_eq!(odd_rows, 0);
+                    questions += 1;
                 }
                 end => last = Some(end),
             }
@@ -248,6 +309,44 @@ mod tests {
         let said: Vec<String> = said.into_iter().collect();
         assert!(said.iter().any(|text| text.contains("status 429")) && said.len() > 6, "{said:?}");
         assert!(!shown.contains(KEY) && !said.concat().contains(KEY));
-        assert!(!steam.asked.lock().unwrap().concat().contains(KEY));
+        let asked = steam.asked.lock().unwrap();
+        assert_eq!(questions, asked.len());
+        assert!(!asked.concat().contains(KEY));
+    }
+
+    /// The items of `number` lists of `steam` that are asked for together.
+    fn lists(steam: &Steam, number: usize, gap: Duration) -> Vec<Vec<Item>> {
+        let (lists, listed): (Vec<_>, Vec<_>) = (0..number)
+            .map(|_| {
+                let (items, listed) = bounded(1000);
+                ((list(steam, gap), items), listed)
+            })
+            .unzip();
+        spawn(lists, |_| ()).unwrap().join().unwrap();
+        listed.into_iter().map(|listed| listed.into_iter().collect()).collect()
+    }
+
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "real gaps are measured")]
+    fn several_lists_keep_the_pace_of_one() {
+        let steam = Steam::start(Directory::of(5, 100), KEY, |_| None);
+        let (gap, start) = (Duration::from_millis(50), Instant::now());
+        let all = lists(&steam, 4, gap);
+        assert!(start.elapsed() >= gap * 3, "{:?}", start.elapsed());
+        for items in all {
+            assert_eq!(items[0], Item::Asked { odd_rows: 0 });
+            assert_eq!((items.len(), items.last()), (7, Some(&Item::Complete)));
+        }
+        assert_eq!(steam.asked.lock().unwrap().len(), 4);
+    }
+
+    #[test]
+    fn who_is_refused_asks_for_no_further_list() {
+        let steam = Steam::start(Directory::of(5, 100), KEY, |_| Some((429, Some(86_400), "")));
+        let [first, second] = <[Vec<Item>; 2]>::try_from(lists(&steam, 2, Duration::ZERO)).unwrap();
+        assert!(matches!(&first[1], Item::Incomplete(why) if why.contains("86400 s")), "{first:?}");
+        let [Item::Incomplete(why)] = &*second else { panic!("{second:?}") };
+        assert!(why.starts_with("not asked for: ") && why.contains("86400 s"), "{why}");
+        assert_eq!(steam.asked.lock().unwrap().len(), 1);
     }
 }

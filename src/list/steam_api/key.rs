@@ -28,16 +28,49 @@ impl Key {
 
 impl fmt::Debug for Key {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("[hidden]")
+        f.write_str(HIDDEN)
     }
 }
 
+/// `text` without what may be a key: nobody who typed one in the wrong place shall find it in a log.
+#[must_use]
+pub fn without_keys(text: &str) -> String {
+    let is_digit = |c: char| c.is_ascii_hexdigit();
+    let mut shown = String::with_capacity(text.len());
+    let mut rest = text;
+    // Bounded by the text: each turn takes some of it.
+    while let Some(first) = rest.chars().next() {
+        let end = rest.find(|c| is_digit(c) != is_digit(first)).unwrap_or(rest.len());
+        shown += if is_digit(first) && end >= DIGITS { HIDDEN } else { &rest[..end] };
+        rest = &rest[end..];
+    }
+    shown
+}
+
+const HIDDEN: &str = "[hidden]";
+/// Hexadecimal digits of a key.
+const DIGITS: usize = 32;
 /// Today's keys have 32 digits; other forms may come.
 const LONGEST: usize = 256;
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn keys_are_taken_out_of_a_text_and_nothing_else_is() {
+        let key = "0123456789abcdef0123456789ABCDEF";
+        for (text, expected) in [
+            (key.to_owned(), "[hidden]".to_owned()),
+            (format!("é?key={key}&x={key}0"), "é?key=[hidden]&x=[hidden]".into()),
+            (format!("https://u:{key}@h/"), "https://u:[hidden]@h/".into()),
+            (key[1..].into(), key[1..].into()),
+            ("steam-api:?filter=/appid/730".into(), "steam-api:?filter=/appid/730".into()),
+            (String::new(), String::new()),
+        ] {
+            assert_eq!(without_keys(&text), expected);
+        }
+    }
 
     #[test]
     fn neither_a_key_nor_what_was_taken_for_one_is_printed() {

@@ -9,7 +9,7 @@
 //!
 //! An answer has 10,000 rows at most and there are no pages: `partition` takes the question apart until every part is
 //! answered in full. The only reply to too many questions is an empty one, the same as to a question that nothing matches:
-//! `crawl` says when to believe it. Both are free of sockets and clocks; the thread that [`SteamApi::spawn`] starts is
+//! `crawl` says when to believe it. Both are free of sockets and clocks; the thread that [`spawn`] starts is
 //! where waiting is done. The [`Key`] goes into a header, and nowhere else.
 //!
 //! Sources: Valve's pages on the [API](https://partner.steamgames.com/doc/webapi/IGameServersService), on
@@ -42,7 +42,7 @@ use super::{Entry, Item, Items};
 
 pub use self::crawl::Patience;
 pub use self::http::Url;
-pub use self::key::Key;
+pub use self::key::{Key, without_keys};
 
 /// What to ask for, and how.
 #[derive(Debug, Clone)]
@@ -59,34 +59,48 @@ pub struct SteamApi {
     pub patience: Patience,
 }
 
-impl SteamApi {
-    /// Starts a thread that sends every server once, as soon as it is known, and then how it ended; `say` tells a person
-    /// why that takes a while. Fails if the system has no thread left.
-    pub fn spawn(self, items: Items, say: impl FnMut(&str) + Send + 'static) -> io::Result<JoinHandle<()>> {
-        thread::Builder::new().name("steam-api".into()).spawn(move || {
-            let partition = Partition::new(&self.filter, self.most_rows);
-            let mut around = Around { api: Api::new(self.url, &self.key, TIMEOUT), items, say };
-            let last = match crawl(partition, &self.patience, &mut around) {
+/// Starts a thread that asks for one of `lists` after the other, so that all of them together keep the pace of one. It
+/// sends every server of a list once, as soon as it is known, and then how it ended; `say` tells a person why that takes a
+/// while. Fails if the system has no thread left.
+pub fn spawn(lists: Vec<(SteamApi, Items)>, mut say: impl FnMut(&str) + Send + 'static) -> io::Result<JoinHandle<()>> {
+    thread::Builder::new().name(SCHEME.into()).spawn(move || {
+        let mut refusal = None;
+        for (number, (list, items)) in lists.into_iter().enumerate() {
+            let mut around = Around { api: Api::new(list.url, &list.key, TIMEOUT), items, say: &mut say };
+            let ending = if let Some(why) = &refusal {
+                Ending::Incomplete(format!("not asked for: {why}"))
+            } else {
+                if number > 0 {
+                    around.wait(list.patience.gap);
+                }
+                crawl(Partition::new(&list.filter, list.most_rows), &list.patience, &mut around)
+            };
+            let last = match ending {
                 Ending::Complete => Item::Complete,
                 Ending::Incomplete(why) => Item::Incomplete(why),
+                Ending::Refused(why) => Item::Incomplete(refusal.insert(why).clone()),
                 Ending::Unwanted => return,
             };
             // Nobody may want to know any more.
             let _ = around.items.send(last);
-        })
-    }
+        }
+    })
 }
 
 /// The network, the clock and the scan.
-struct Around<S> {
+struct Around<'a, S> {
     api: Api,
     items: Items,
-    say: S,
+    say: &'a mut S,
 }
 
-impl<S: FnMut(&str)> Surroundings for Around<S> {
+impl<S: FnMut(&str)> Surroundings for Around<'_, S> {
     fn ask(&mut self, question: &Question) -> Answer {
-        self.api.ask(question)
+        let answer = self.api.ask(question);
+        let odd_rows = if let Answer::Rows(rows) = &answer { rows.odd as u64 } else { 0 };
+        // If nobody wants to know any more, servers show it.
+        let _ = self.items.send(Item::Asked { odd_rows });
+        answer
     }
 
     fn wait(&mut self, time: Duration) {
@@ -104,6 +118,8 @@ impl<S: FnMut(&str)> Surroundings for Around<S> {
     }
 }
 
+/// How URLs of these lists begin.
+pub const SCHEME: &str = "steam-api";
 /// Rows that Steam puts into an answer at most.
 pub const MOST_ROWS: usize = 10_000;
 /// An answer of 10,000 rows has a few megabytes, and Steam takes its time to find them.

@@ -22,7 +22,7 @@ use std::fmt::{Display, Write};
 use std::net::SocketAddr;
 
 use super::condition::{Condition, Dimension, fold};
-use super::server::Server;
+use super::server::{Rows, Server};
 
 /// A question that is taken apart as far as its answers ask for it.
 pub(super) struct Partition {
@@ -81,16 +81,16 @@ impl Partition {
         Some(Question { filter: self.filter_of(part), limit: self.most_rows, witnessed: part.witnessed })
     }
 
-    /// Takes the answer to that question, with `odd` rows that could not be read, and returns the servers that are new.
-    pub(super) fn handle_answer(&mut self, servers: Vec<Server>, odd: usize) -> Vec<Server> {
+    /// Takes the answer to that question and returns the servers that are new.
+    pub(super) fn handle_answer(&mut self, rows: Rows) -> Vec<Server> {
         let Some(part) = self.parts.pop() else { return Vec::new() };
-        if servers.len() + odd >= self.most_rows {
-            match self.split(&part, &servers) {
+        if rows.len() >= self.most_rows {
+            match self.split(&part, &rows.servers) {
                 Some(pieces) => self.parts.extend(pieces),
                 None => self.too_big.push(self.filter_of(&part)),
             }
         }
-        servers.into_iter().filter(|server| self.given.insert(server.addr)).collect()
+        rows.servers.into_iter().filter(|server| self.given.insert(server.addr)).collect()
     }
 
     /// How many servers were given.

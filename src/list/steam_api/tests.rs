@@ -21,7 +21,7 @@ fn listed(directory: &Directory, filter: &str) -> (Vec<SocketAddr>, Vec<String>,
         assert!(requests < 100_000, "it does not end");
         let rows = answer(directory, &servers, &question);
         assert!(!question.witnessed || !rows.servers.is_empty(), "{question:?} was to have an answer");
-        found.extend(partition.handle_answer(rows.servers, 0).into_iter().map(|server| server.addr));
+        found.extend(partition.handle_answer(rows).into_iter().map(|server| server.addr));
     }
     (found, partition.too_big().to_vec(), requests)
 }
@@ -83,6 +83,23 @@ fn what_cannot_be_told_apart_is_named_and_the_others_are_found() {
     let [filter] = &*too_big else { panic!("{too_big:?}") };
     assert!(directory.servers[500..].iter().all(|server| matches(server, filter, false)), "{filter}");
     assert_eq!(found.len(), 520);
+}
+
+#[test]
+fn servers_that_differ_only_in_the_last_letters_of_long_names_are_told_apart_before_steam_is_given_up() {
+    let mut directory = Directory::of(0, 100);
+    for n in 0..400 {
+        directory.servers.push(json!({
+            "addr": format!("192.0.2.1:{}", n + 1), "name": format!("{:-<60}{n:03}", "Community server "), "appid": 10,
+            "gamedir": "", "version": "1", "region": 255, "players": 0, "max_players": 8, "map": "m", "secure": true,
+            "dedicated": true, "os": "l", "_password": false
+        }));
+    }
+    let mut steam = Scripted::new(directory, Vec::new());
+    let patience = Patience { first_wait: Duration::ZERO, longest_wait: Duration::ZERO, ..Patience::default() };
+    assert_eq!(crawl(Partition::new("", 100), &patience, &mut steam), Ending::Complete);
+    assert_eq!(steam.found, 400);
+    assert!(steam.asked.len() > 60, "{}", steam.asked.len());
 }
 
 /// Servers of few kinds, with texts that the filter language cannot say.
@@ -218,10 +235,20 @@ fn nothing_is_believed_where_nothing_is_known_and_doubted_where_servers_are_know
 fn how_long_steam_wants_to_be_left_alone_is_kept_to() {
     let mut steam = Scripted::new(Directory::of(5, 10), vec![later(Some(7)), later(None), later(Some(1))]);
     assert_eq!(steam.crawl(), Ending::Complete);
-    assert_eq!(steam.waited, [7, 60, 1]);
+    assert_eq!(steam.waited, [30, 60, 30], "no sooner than usual");
+    let mut steam = Scripted::new(Directory::of(5, 10), vec![later(Some(45)), later(Some(0))]);
+    let patience = Patience { gap: Duration::from_mins(1), ..Patience::default() };
+    assert_eq!(crawl(Partition::new("", 10), &patience, &mut steam), Ending::Complete);
+    assert_eq!(steam.waited, [60, 60], "no sooner than any other question");
     let mut steam = Scripted::new(Directory::of(5, 10), vec![later(Some(86_400))]);
-    let Ending::Incomplete(why) = steam.crawl() else { panic!("it is not complete") };
+    let Ending::Refused(why) = steam.crawl() else { panic!("it is not complete") };
     assert!(steam.waited.is_empty() && why.contains("86400 s"), "{why}");
+    // Also where it is not asked again.
+    let directory = Directory::of(60, 40);
+    let script = [first(&directory), later(None), later(None), later(None), later(None), later(Some(600))];
+    let mut steam = Scripted::new(directory, script.into());
+    assert!(matches!(steam.crawl(), Ending::Incomplete(_)));
+    assert_eq!(steam.waited[..7], [2, 30, 60, 120, 240, 600, 2]);
 }
 
 #[test]
@@ -234,17 +261,19 @@ fn one_question_without_an_answer_is_gone_without_and_two_in_a_row_end_it() {
     assert!(steam.asked.len() > 6);
 
     let mut steam = Scripted::new(directory.clone(), [first(&directory)].into_iter().chain(script(10)).collect());
-    let Ending::Incomplete(why) = steam.crawl() else { panic!("it is not complete") };
+    assert!(matches!(steam.crawl(), Ending::Incomplete(_)));
     assert_eq!(steam.asked.len(), 11);
-    assert!(why.starts_with("40 servers, and"), "{why}");
+    assert_eq!(steam.found, 40);
 }
 
 #[test]
 fn a_refusal_ends_it_at_once() {
-    let mut steam = Scripted::new(Directory::of(5, 10), vec![Answer::Never("the key was refused".into())]);
+    let mut steam = Scripted::new(Directory::of(5, 10), vec![Answer::Never("it is not there".into())]);
     let Ending::Incomplete(why) = steam.crawl() else { panic!("it is not complete") };
-    assert_eq!(why, "0 servers, and 1 question without an answer: the key was refused");
+    assert_eq!(why, "1 question without an answer: it is not there");
     assert_eq!(steam.asked.len(), 1);
+    let mut steam = Scripted::new(Directory::of(5, 10), vec![Answer::Refused("the key was refused".into())]);
+    assert_eq!(steam.crawl(), Ending::Refused("1 question without an answer: the key was refused".into()));
 }
 
 #[test]
@@ -256,8 +285,68 @@ fn it_ends_when_nobody_wants_servers_any_more() {
 }
 
 #[test]
-fn rows_that_cannot_be_read_make_a_list_incomplete() {
+fn odd_rows_are_missed_only_where_there_is_nothing_else() {
+    let directory = Directory::of(5, 10);
+    let Answer::Rows(rows) = first(&directory) else { panic!("no rows") };
+    let mut steam = Scripted::new(directory.clone(), vec![Answer::Rows(Rows { odd: 2, ..rows })]);
+    assert_eq!((steam.crawl(), steam.found), (Ending::Complete, 5));
     let rows = Rows { odd: 2, ..Rows::default() };
-    let mut steam = Scripted::new(Directory::of(5, 10), vec![Answer::Rows(rows)]);
-    assert_eq!(steam.crawl(), Ending::Incomplete("0 servers, and 2 rows that cannot be read".into()));
+    let mut steam = Scripted::new(directory, vec![Answer::Rows(rows)]);
+    assert_eq!(steam.crawl(), Ending::Incomplete("not one row can be read".into()));
+}
+
+/// A Steam that answers with rows from 0 on, or from where its last answer ended, whatever it is asked.
+struct Deaf {
+    new: bool,
+    asked: u32,
+    found: usize,
+}
+
+impl Surroundings for Deaf {
+    fn ask(&mut self, question: &Question) -> Answer {
+        let first = if self.new { self.asked * question.limit as u32 } else { 0 };
+        self.asked += 1;
+        let server = |n: u32| {
+            let addr = SocketAddr::from(((0x0800_0000 + n).to_be_bytes(), 27_015));
+            Server::deserialize(&json!({"addr": addr, "map": format!("m{}", n % 50)})).unwrap()
+        };
+        Answer::Rows(Rows { servers: (first..first + question.limit as u32).map(server).collect(), odd: 0 })
+    }
+
+    fn wait(&mut self, _: Duration) {}
+
+    fn found(&mut self, _: Server) -> bool {
+        self.found += 1;
+        true
+    }
+
+    fn say(&mut self, _: &str) {}
+}
+
+#[test]
+fn who_names_servers_without_end_is_given_up() {
+    let mut steam = Deaf { new: true, asked: 0, found: 0 };
+    let ending = crawl(Partition::new("", 10_000), &Patience::default(), &mut steam);
+    let Ending::Incomplete(why) = ending else { panic!("{ending:?}") };
+    assert!(why.contains("without an answer: it names more servers than there can be"), "{why}");
+    assert_eq!((steam.asked, steam.found), (105, 1_050_000), "so many answers hold 2^20 servers");
+}
+
+#[test]
+fn who_gives_the_same_answer_to_every_question_is_given_up() {
+    let mut steam = Deaf { new: false, asked: 0, found: 0 };
+    let ending = crawl(Partition::new("", 100), &Patience::default(), &mut steam);
+    let Ending::Incomplete(why) = ending else { panic!("{ending:?}") };
+    assert!(why.contains("its answers do not follow the questions"), "{why}");
+    assert_eq!((steam.asked, steam.found), (101, 100));
+}
+
+#[test]
+fn long_filters_are_shortened_for_a_person() {
+    let mut steam = Scripted::new(Directory::of(5, 10), vec![later(None)]);
+    let filter = format!("\\map\\{}", "é".repeat(500));
+    let _ = crawl(Partition::new(&filter, 10), &Patience::default(), &mut steam);
+    assert_eq!(steam.asked[0].filter, filter);
+    let expected = format!("steam-api \\map\\{}…: it is busy; asking again in 30s", "é".repeat(97));
+    assert_eq!(steam.said[0], expected);
 }
