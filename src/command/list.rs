@@ -15,7 +15,7 @@ use super::say;
 use super::scan::{self, About};
 use crate::cli::ListArgs;
 use crate::config::{self, Prepared};
-use crate::engine::{Engine, Plan};
+use crate::engine::{Engine, ListEnd, Plan};
 use crate::error::Error;
 use crate::ledger::{Latency, Rows};
 use crate::net::driver::{Driver, Halt, Handover, read_clocks};
@@ -38,7 +38,7 @@ pub(super) fn run(args: ListArgs) -> Result<ExitCode, Error> {
     }
     let prepared = config.prepare(None, |line| say(line))?;
     let in_force = SettingsInForce::new(&prepared.settings, io.as_str());
-    let Prepared { targets, families, tally, settings, plans, origins, fetched, .. } = prepared;
+    let Prepared { targets, families, tally, settings, plans, origins, list_servers, fetched, .. } = prepared;
     let (listed, to_print) = unbounded();
     let lists = plans.iter().map(|plan| plan.legs[0].protocol.lists().is_some()).collect();
     let engine =
@@ -52,7 +52,8 @@ pub(super) fn run(args: ListArgs) -> Result<ExitCode, Error> {
     let printing = thread::spawn(move || printer.run(&to_print));
     let outcome = driver.run(&mut progress);
     let report = printing.join().map_err(|_| Error::Bug("the printing thread panicked"))?;
-    let outcome = outcome?;
+    let mut outcome = outcome?;
+    outcome.lists = ListEnd::with_unasked(outcome.lists, &list_servers);
     let tally = *tally.lock().unwrap_or_else(PoisonError::into_inner);
     let lists = ListReport::all(&outcome.lists, &fetched, &origins);
     about.finish(tally, in_force, outcome, lists, report)

@@ -49,7 +49,7 @@ pub(super) fn run(args: ScanArgs) -> Result<ExitCode, Error> {
     let filter = mem::take(&mut config.filter);
     let (shown, verbose) = (progress(&config), config.messages.verbose);
     let (local, io) = (mem::take(&mut config.local), config.io);
-    let prepared = config.prepare(farm.as_ref().map(Serving::servers), |line| say(line))?;
+    let mut prepared = config.prepare(farm.as_ref().map(Serving::servers), |line| say(line))?;
     let mut progress = shown(instant);
     if verbose {
         progress = progress.with_oddities();
@@ -62,9 +62,11 @@ pub(super) fn run(args: ScanArgs) -> Result<ExitCode, Error> {
     if unaskable > 0 {
         say(&config::why_unaskable(unaskable));
     }
-    let (outcome, report) = session::run(prepared, filter, sinks, raw, epoch, (&local, io), &mut progress)?;
+    let list_servers = mem::take(&mut prepared.list_servers);
+    let (mut outcome, report) = session::run(prepared, filter, sinks, raw, epoch, (&local, io), &mut progress)?;
     drop(progress);
     drop(farm);
+    outcome.lists = ListEnd::with_unasked(outcome.lists, &list_servers);
     let lists = ListReport::all(&outcome.lists, &fetched, &origins);
     about.finish(tally(), in_force, outcome, lists, report)
 }
@@ -195,7 +197,6 @@ fn remove_leftovers(path: &Path) {
 
 fn ledger(tally: Tally, outcome: &Outcome, report: &Report, prints_only: bool) -> Ledger {
     let printed = if prints_only { report.rows.written + report.rows.unwritten } else { 0 };
-    let admitted = tally.read - tally.invalid - tally.duplicate - tally.excluded.total();
     Ledger {
         input: Input {
             read: tally.read,
@@ -204,12 +205,7 @@ fn ledger(tally: Tally, outcome: &Outcome, report: &Report, prints_only: bool) -
             excluded_reserved: tally.excluded[Reason::Reserved],
             excluded_private: tally.excluded[Reason::Private],
             excluded_listed: tally.excluded[Reason::Listed],
-            // Lists that wait for others of their host are no targets, and a stopped run has them among those.
-            not_started: if prints_only && outcome.stop.is_some() {
-                admitted.saturating_sub(printed)
-            } else {
-                outcome.snapshot.not_started
-            },
+            not_started: outcome.snapshot.not_started,
             printed,
         },
         targets: outcome.snapshot.targets,

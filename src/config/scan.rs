@@ -115,6 +115,8 @@ pub struct Prepared {
     pub plans: Arc<[Plan]>,
     /// Origins of the targets.
     pub origins: Origins,
+    /// Origins of the list servers.
+    pub list_servers: Vec<u32>,
     /// How the lists that threads fetch have ended.
     pub fetched: FetchedEnds,
     /// Whether answers that many ports of an address give are flagged.
@@ -193,6 +195,8 @@ impl ScanConfig {
         }
         let zones = self.inputs.builder.zones();
         let mut lists = std::mem::take(&mut self.inputs.lists);
+        let named = self.inputs.list_names.iter().map(|list| list.origin);
+        let list_servers = lists.known.iter().map(|list| list.origin).chain(named).collect();
         let fetched = FetchedEnds::default();
         let later =
             self.stdin.is_some() || !self.inputs.names.is_empty() || lists.open > 0 || !self.inputs.steam.is_empty();
@@ -223,7 +227,7 @@ impl ScanConfig {
         };
 
         let flag_clones = self.flag_clones;
-        Ok(Prepared { targets, families, tally, settings, plans, origins, fetched, flag_clones })
+        Ok(Prepared { targets, families, tally, settings, plans, origins, list_servers, fetched, flag_clones })
     }
 }
 

@@ -38,7 +38,8 @@ pub(super) fn start(
     }
     let start = |SteamList { source, plan, api }: SteamList| {
         let (sender, items) = bounded(WAITING);
-        ((api, sender), Fetched::new(items, source, plan, origins, ends))
+        let fetched = Fetched::new(items, source, plan, origins, ends).with_loopback(api.url.is_loopback());
+        ((api, sender), fetched)
     };
     let (to_ask, fetched) = lists.into_iter().map(start).unzip();
     let say = say.cloned();

@@ -35,6 +35,15 @@ impl ListEnd {
         Self { origin, status, servers: 0, is_cut: false, ragged: 0, sent: 0, received: 0 }
     }
 
+    /// Those that have `ended`, and those of `all`, by the numbers of their origins, that were not: the run was stopped
+    /// before it came to them.
+    #[must_use]
+    pub fn with_unasked(mut ended: Vec<Self>, all: &[u32]) -> Vec<Self> {
+        let unasked: Vec<_> = all.iter().filter(|origin| ended.iter().all(|end| end.origin != **origin)).collect();
+        ended.extend(unasked.into_iter().map(|origin| Self::unasked(*origin, Status::Aborted)));
+        ended
+    }
+
     /// Datagrams of all of `lists`.
     #[must_use]
     pub fn datagrams(lists: &[Self]) -> ListDatagrams {
@@ -311,5 +320,28 @@ mod tests {
             }
             assert_eq!(engine.lists().iter().map(ListEnd::word).collect::<Vec<_>>(), ["complete"]);
         }
+    }
+
+    #[test]
+    fn a_list_that_waits_for_another_of_its_address_is_no_target_and_is_accounted_for() {
+        let address = SocketAddr::from(([127, 0, 0, 1], 27_911));
+        let lists: Vec<_> = [0, 1].map(|number| Target { address, plan: number, origin: u32::from(number) }).into();
+        let plans: Arc<[_]> = [Plan::of(protocol("valve-master")), Plan::of(protocol("valve-master"))].into();
+        let mut now = start();
+        let mut engine = Engine::new(settings(), plans, Box::new(Source(lists.into_iter())), now);
+        let mut buffer = Vec::new();
+        while engine.poll_transmit(now, &mut buffer).is_some() {}
+        assert_eq!(engine.snapshot().not_started, 0);
+        engine.stop(now);
+        while !engine.is_done() {
+            now = engine.poll_timeout(now).expect("it ends").max(now);
+            engine.handle_timeout(now);
+        }
+        assert_eq!(engine.snapshot().not_started, 0);
+        let ends = ListEnd::with_unasked(engine.lists().to_vec(), &[0, 1]);
+        assert_eq!(
+            ends.iter().map(|end| (end.origin, end.sent, end.word())).collect::<Vec<_>>(),
+            [(0, 1, "aborted"), (1, 0, "aborted")]
+        );
     }
 }

@@ -82,6 +82,8 @@ pub struct Engine {
     found: Found,
     /// List servers in flight.
     open_lists: usize,
+    /// List servers whose address is being asked already.
+    waiting_lists: usize,
     ended_lists: Vec<ListEnd>,
     whole: Vec<u8>,
     batch: Batch,
@@ -179,6 +181,7 @@ impl Engine {
             retries: VecDeque::new(),
             found: Found::default(),
             open_lists: 0,
+            waiting_lists: 0,
             ended_lists: Vec::new(),
             whole: Vec::new(),
             batch: Batch::default(),
@@ -427,7 +430,7 @@ impl Engine {
             datagrams: self.datagrams,
             answered: self.answered,
             in_flight: self.flights.len() - self.open_lists,
-            not_started: self.source.remaining().unwrap_or(0) + self.hosts.waiting() as u64,
+            not_started: self.source.remaining().unwrap_or(0) + (self.hosts.waiting() - self.waiting_lists) as u64,
             growing: self.source.is_growing(),
             exhausted: self.exhausted || self.source.is_exhausted(),
             window: self.adaptive.as_ref().and_then(Adaptive::window),

@@ -24,7 +24,10 @@ impl Engine {
         // Bounded by the room for targets that wait: a turn starts a target, keeps one for later, or ends the loop.
         loop {
             let target = match self.hosts.poll_ready(now) {
-                Some(target) => target,
+                Some(target) => {
+                    self.waiting_lists -= usize::from(self.is_list(target));
+                    target
+                }
                 None if self.exhausted || self.hosts.is_full() => return None,
                 None => match self.poll_source(now) {
                     Poll::Pending => {
@@ -38,7 +41,8 @@ impl Engine {
                     Poll::Ready(Some(target)) => {
                         self.awaiting = false;
                         let pace = self.plans[usize::from(target.plan)].legs[0].protocol.pace();
-                        if !self.hosts.admit(target, pace.host, now) {
+                        // Lists have a pace of their own.
+                        if !self.is_list(target) && !self.hosts.admit(target, pace.host, now) {
                             continue;
                         }
                         target
@@ -49,8 +53,13 @@ impl Engine {
                 return Some(slot);
             }
             // Another plan has a flight to this address; ours waits until it is likely to have ended.
+            self.waiting_lists += usize::from(self.is_list(target));
             self.hosts.postpone(target, now + self.settings.timeout.max(SHORTEST_WAIT));
         }
+    }
+
+    fn is_list(&self, target: Target) -> bool {
+        self.plans[usize::from(target.plan)].legs[0].protocol.lists().is_some()
     }
 
     /// Asks the source, and ends the names that it could not resolve: their targets are nowhere to be asked.

@@ -16,6 +16,8 @@ pub struct Fetched {
     /// Origin of servers about which the list says nothing.
     origin: u32,
     origins: Origins,
+    /// It may name servers on loopback: it is there too.
+    loopback: bool,
     /// Its place in `ends`.
     number: usize,
     ends: FetchedEnds,
@@ -49,7 +51,17 @@ impl Fetched {
         let problem = Some("the run ended before the list did".into());
         all.push(FetchedEnd { source: Arc::clone(&source), servers: 0, questions: 0, odd_rows: 0, problem });
         let number = all.len() - 1;
-        Self { items, plan, source, origin, origins: origins.clone(), number, ends: Arc::clone(ends) }
+        Self { items, plan, source, origin, origins: origins.clone(), loopback: false, number, ends: Arc::clone(ends) }
+    }
+
+    /// The same list, which may name servers on `loopback` or not.
+    #[must_use]
+    pub fn with_loopback(self, loopback: bool) -> Self {
+        Self { loopback, ..self }
+    }
+
+    pub(super) fn has_loopback(&self) -> bool {
+        self.loopback
     }
 
     /// The next server that has come: an error when none has yet (`Empty`), or when there are no more.

@@ -175,7 +175,7 @@ impl Stream {
                     break;
                 }
                 match list.next() {
-                    Ok(target) => self.admit_listed(target, true, &mut tally),
+                    Ok(target) => self.admit_listed(target, list.has_loopback(), &mut tally),
                     Err(problem) => return problem == TryRecvError::Empty,
                 }
             }
@@ -184,12 +184,11 @@ impl Stream {
         self.lists.fetched = fetched;
     }
 
-    /// Takes a target that a list names, which is here if the list server is on loopback. What nobody can be asked at is no
-    /// mistake of the user's there, but nothing to ask; and nobody else sends us to what listens on our loopback.
-    fn admit_listed(&mut self, target: Target, here: bool, tally: &mut Tally) {
+    /// Takes a target that a list names, which may name servers on `loopback` if it is there itself: nobody else sends us
+    /// to what listens here. What nobody can be asked at is no mistake of the user's, but nothing to ask.
+    fn admit_listed(&mut self, target: Target, loopback: bool, tally: &mut Tally) {
         tally.read += 1;
-        let ip = target.address.ip();
-        let is_elsewhere = ip.is_loopback() && !here;
+        let is_elsewhere = target.address.ip().is_loopback() && !loopback;
         match self.zones.ruling(&target.address, false) {
             Some(Ruling::Invalid) => tally.excluded[Reason::Reserved] += 1,
             _ if is_elsewhere => tally.excluded[Reason::Reserved] += 1,
@@ -397,6 +396,25 @@ mod tests {
         assert_eq!(account(), vec![end]);
         let tally = *tally.lock().unwrap();
         assert_eq!((tally.read, tally.duplicate), (3, 1));
+    }
+
+    #[test]
+    fn only_a_list_on_loopback_names_servers_there() {
+        let lists = ["192.0.2.1:27010", "127.0.0.1:27010"].map(|address| address.parse().unwrap());
+        for (address, taken) in lists.into_iter().zip([1, 2]) {
+            let list = Target { address, plan: 1, origin: 0 };
+            let (_, items) = unbounded();
+            let (set, tally) = TargetSetBuilder::new(false).build(Order::Input, 1).unwrap();
+            let (tally, zones) = (Arc::new(Mutex::new(tally)), Exclusions::new(false).zones());
+            let lists = Lists { plans: [(1, 0)].into(), known: [list].into(), open: 1, ..Lists::default() };
+            let mut stream = Stream::new(set, items, lists, zones, Arc::clone(&tally), Order::Input, 1);
+            for named in ["127.0.0.1:22", "8.8.8.8:27015", "0.0.0.0:27015"] {
+                stream.handle_found(list, named.parse().unwrap());
+            }
+            let tally = *tally.lock().unwrap();
+            assert_eq!((tally.read, tally.invalid, tally.excluded[Reason::Reserved]), (3, 0, 3 - taken), "{address}");
+            assert_eq!(stream.window.len() as u64, taken, "{address}");
+        }
     }
 
     #[test]

@@ -49,6 +49,12 @@ impl Url {
         }
         Ok(Self { base: text.trim_end_matches('/').into(), host: host.into(), loopback })
     }
+
+    /// True if it is on this machine.
+    #[must_use]
+    pub fn is_loopback(&self) -> bool {
+        self.loopback
+    }
 }
 
 impl Default for Url {
@@ -65,7 +71,7 @@ impl Api {
             .http_status_as_error(false)
             .max_redirects(0)
             .user_agent(concat!("fragscan/", env!("CARGO_PKG_VERSION")));
-        if url.loopback {
+        if url.is_loopback() {
             config = config.proxy(None);
         }
         let mut key = HeaderValue::from_str(key.reveal()).expect("a key has letters and digits only");
