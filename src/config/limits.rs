@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use super::lists::list_gap;
 use super::value::{self, Limit};
 use crate::cli::ScanArgs;
 use crate::engine::{Auto, LEAST_RATE, LEAST_WINDOW, Rate, Settings};
@@ -89,6 +88,16 @@ pub(super) fn adaptive_rate(text: &str) -> Result<(Limit, bool), Error> {
         return Err(Error::usage(format!("--rate: {text:?}: a rate that adapts never falls below {LEAST_RATE}")));
     }
     Ok((rate, auto))
+}
+
+/// The time between two requests to a list server, from `--list-rate`: requests a minute.
+pub(super) fn list_gap(text: &str) -> Result<Duration, Error> {
+    let a_minute = Duration::from_mins(1);
+    let reason = || format!("--list-rate: {text:?} is not a number of requests a minute: write it as 30, 0.5 or max");
+    Ok(match value::rate("", text).map_err(|_| Error::usage(reason()))? {
+        Limit::Max => Duration::ZERO,
+        Limit::PerSecond(number) => a_minute.div_f64(number),
+    })
 }
 
 /// Reads the number of targets in flight, or how far one may grow that finds its own size.

@@ -6,12 +6,11 @@ use super::input::{Inputs, plan_of};
 use super::output::outputs;
 use super::scan::ScanConfig;
 use super::steam;
-use super::value::{self, Limit};
 use crate::cli::{ListArgs, ScanArgs};
 use crate::engine::Plan;
 use crate::error::Error;
 use crate::list::steam_api::without_keys;
-use crate::protocol;
+use crate::protocol::{self, AnyProtocol};
 use crate::record::{self, Selection};
 use crate::target::resolve::Name;
 use crate::target::{Hosts, Origin, Ports, Target, TargetSpec};
@@ -28,7 +27,7 @@ impl Inputs {
                 continue;
             }
             let wrong = |reason| Error::usage(without_keys(&format!("list {url:?}: {reason}")));
-            takes_app |= self.list(url, &with_small_scheme(url), args.steam.app, chosen).map_err(wrong)?;
+            takes_app |= self.list(url, args.steam.app, chosen).map_err(wrong)?;
         }
         if takes_app {
             return Ok(());
@@ -36,15 +35,12 @@ impl Inputs {
         Err(Error::usage("--app: none of these lists can be asked for the servers of one application"))
     }
 
-    /// Adds the list at `known`, which was typed as `url`, and says whether it takes an application.
-    fn list(&mut self, url: &str, known: &str, app: Option<u32>, chosen: bool) -> Result<bool, String> {
-        let (place, parameters) = known.split_once('?').unwrap_or((known, ""));
+    /// Adds the list at `url`, and says whether it can be asked for an application.
+    fn list(&mut self, url: &str, app: Option<u32>, chosen: bool) -> Result<bool, String> {
+        let text = with_small_scheme(url);
+        let (place, parameters) = text.split_once('?').unwrap_or((&text, ""));
         let spec = TargetSpec::parse(place).map_err(|reason| reason.to_string())?;
-        let known = || protocol::of_lists().map(|list| format!("{}://HOST:PORT", list.spec().name));
-        let known = || format!("known are {} and steam-api:", known().collect::<Vec<_>>().join(", "));
-        let word = spec.scheme.ok_or_else(|| format!("say what kind of list it is: {}", known()))?;
-        let list = protocol::of_lists().find(|list| list.is_called(word));
-        let list = list.ok_or_else(|| format!("there is no kind of list {word:?}: {}", known()))?;
+        let list = list_protocol(spec.scheme)?;
         list.check_parameters(parameters)?;
         let takes_app = list.check_parameters("app=1").is_ok();
         let mut parameters = parameters.to_owned();
@@ -95,6 +91,15 @@ impl Inputs {
     }
 }
 
+/// The protocol of lists that is called `scheme`.
+fn list_protocol(scheme: Option<&str>) -> Result<AnyProtocol, String> {
+    let all = || protocol::of_lists().map(|list| format!("{}://HOST:PORT", list.spec().name));
+    let known = || format!("known are {} and steam-api:", all().collect::<Vec<_>>().join(", "));
+    let word = scheme.ok_or_else(|| format!("say what kind of list it is: {}", known()))?;
+    let list = protocol::of_lists().find(|list| list.is_called(word));
+    list.ok_or_else(|| format!("there is no kind of list {word:?}: {}", known()))
+}
+
 /// `url` with what kind of list it is in small letters.
 fn with_small_scheme(url: &str) -> String {
     let (scheme, rest) = url.split_at(url.find([':', '?']).unwrap_or(url.len()));
@@ -127,16 +132,6 @@ pub fn list(args: ListArgs, random: u64) -> Result<ScanConfig, Error> {
     let mut config = super::scan(scan, random)?;
     config.selection = Some(Selection { columns, lists: Vec::new(), always: true });
     Ok(config)
-}
-
-/// The time between two requests to a list server, from `--list-rate`: requests a minute.
-pub(super) fn list_gap(text: &str) -> Result<std::time::Duration, Error> {
-    let a_minute = std::time::Duration::from_mins(1);
-    let reason = || format!("--list-rate: {text:?} is not a number of requests a minute: write it as 30, 0.5 or max");
-    Ok(match value::rate("", text).map_err(|_| Error::usage(reason()))? {
-        Limit::Max => std::time::Duration::ZERO,
-        Limit::PerSecond(number) => a_minute.div_f64(number),
-    })
 }
 
 /// What is known of a server that was not asked.

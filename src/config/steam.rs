@@ -10,7 +10,7 @@ use std::sync::Arc;
 use crossbeam_channel::bounded;
 
 use super::input::Inputs;
-use super::lists::list_gap;
+use super::limits::list_gap;
 use crate::cli::ScanArgs;
 use crate::error::Error;
 use crate::list::steam_api::{self, Key, MOST_ROWS, Patience, SCHEME, SteamApi, Url, without_keys};
