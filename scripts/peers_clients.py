@@ -17,6 +17,8 @@ from pathlib import Path
 
 NODE_MODULES = Path(__file__).resolve().parent.parent / "target/peers/node_modules"
 TIMEOUT_S = 2
+# A list, and then all servers that it names.
+LIST_TIMEOUT_S = 20
 SPLITNUM = b"splitnum\0\x80"
 
 
@@ -28,6 +30,8 @@ class Quakestat:
     """Debian: qstat."""
 
     speaks = {"a2s": "a2s", "hl1": "hlqs", "quake3": "q3s", "minecraft": "gs4", "ut3": "ut3s"}
+    # Of a list in several datagrams it loses the last server of each but the last one.
+    lists = {"valve-master": ("stm", lambda datagrams: 0), "quake3-master": ("q3m", lambda datagrams: datagrams - 1)}
 
     def __init__(self):
         self.cannot_read = {
@@ -39,6 +43,14 @@ class Quakestat:
         }
         self.program = found("quakestat")
         self.name = f"quakestat {words([self.program, '-v'])[-1]}"
+
+    def read_list(self, kind, master):
+        """The addresses that a list server names, and how many of them it loses in so many datagrams."""
+        option, lost = self.lists[kind]
+        command = [self.program, "-nh", "-raw", ";", "-timeout", str(LIST_TIMEOUT_S), f"-{option}", master]
+        done = subprocess.run(command, capture_output=True, check=True, timeout=60)
+        lines = [line.split(";") for line in done.stdout.decode(errors="replace").splitlines()]
+        return {words[1] for words in lines if len(words) > 2 and words[1] != master}, lost
 
     def read(self, protocol, addresses):
         kind = f"-{self.speaks[protocol]}"

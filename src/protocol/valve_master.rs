@@ -310,7 +310,9 @@ fn read_request(request: &[u8]) -> Option<(Option<SocketAddrV4>, &str)> {
         return None;
     }
     reader.u8().ok()?;
-    let seed: SocketAddrV4 = std::str::from_utf8(reader.cstr().ok()?).ok()?.parse().ok()?;
+    // quakestat has a letter behind the port.
+    let seed = std::str::from_utf8(reader.cstr().ok()?).ok()?.trim_end_matches(|c: char| !c.is_ascii_digit());
+    let seed: SocketAddrV4 = seed.parse().ok()?;
     // Some clients leave out the NUL at the end.
     let filter = reader.cstr().unwrap_or(reader.rest());
     Some((Some(seed).filter(|seed| !seed.ip().is_unspecified()), std::str::from_utf8(filter).ok()?))
