@@ -34,6 +34,7 @@ fn snapshot(datagrams: Datagrams) -> Snapshot {
         datagrams,
         answered: 0,
         in_flight: 0,
+        unlogged: 0,
         growing: false,
         not_started: 0,
         exhausted: true,

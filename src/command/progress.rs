@@ -8,6 +8,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use super::say;
 use crate::engine::{Oddity, Snapshot};
 use crate::net::driver::Watch;
+use crate::output::count;
 
 /// Shows a run on standard error.
 pub(super) struct Progress {
@@ -93,8 +94,8 @@ impl Watch for Progress {
             return;
         }
         let text = format!(
-            "stopping: {} targets in flight get up to {:.1} s to answer; once more to stop at once",
-            snapshot.in_flight,
+            "stopping: up to {1:.1} s for the answers of {0} in flight; once more to stop at once",
+            count(snapshot.in_flight as u64, "target"),
             grace.as_secs_f64()
         );
         self.print(&text);
@@ -185,6 +186,7 @@ mod tests {
             answered: 30,
             in_flight: 20,
             not_started: 40,
+            unlogged: 0,
             growing: false,
             exhausted: false,
             window: None,

@@ -39,6 +39,8 @@ pub(super) fn run(args: ScanArgs) -> Result<ExitCode, Error> {
     let farm = config.farm.map(start_farm).transpose()?;
     if config.dry_run {
         for list in config.forget_lists() {
+            // A name may end in a colon itself.
+            let list = list.trim_end_matches(':');
             say(&format_args!("list {list}: not asked in a dry run; fragscan list prints its servers"));
         }
         return list(config.prepare(farm.as_ref().map(Serving::servers), |line| say(line))?);
@@ -159,7 +161,7 @@ impl About {
             adapted: outcome.adapted,
             sockets: outcome.granted,
             outputs: report.sinks.iter().map(digest).collect(),
-            raw: report.raw.as_ref().map(raw_digest),
+            raw: report.raw.as_ref().map(|raw| raw_digest(raw, outcome.snapshot.unlogged)),
             lists,
             ledger,
             rtt_ms: report.latency,
@@ -300,9 +302,9 @@ fn digest(sink: &Sink) -> OutputDigest {
     OutputDigest { name: destination.place(), rows: sink.written(), sha256: destination.sha256() }
 }
 
-fn raw_digest(raw: &Raw) -> RawDigest {
+fn raw_digest(raw: &Raw, left_out: u64) -> RawDigest {
     let destination = raw.destination();
-    RawDigest { name: destination.place(), datagrams: raw.written(), sha256: destination.sha256() }
+    RawDigest { name: destination.place(), datagrams: raw.written(), left_out, sha256: destination.sha256() }
 }
 
 fn describe_stop(early: Option<Stop>, closed: bool, failed: bool) -> String {

@@ -52,6 +52,9 @@ impl<I: Serialize, S: Serialize> fmt::Display for Summary<'_, I, S> {
         }
         if let Some(raw) = raw {
             write!(f, "\n{} in {}", count(raw.datagrams, "datagram"), raw.name)?;
+            if raw.left_out > 0 {
+                write!(f, ", without {} of servers that sent too much", raw.left_out)?;
+            }
         }
         if stop != "done" {
             write!(f, "\nstopped early: {stop}")?;

@@ -91,12 +91,15 @@ fn masters(args: &FarmArgs) -> Result<Option<MasterConfig>, Error> {
         }
     };
     // Each kind has its place behind the first port, whether or not the others are there.
-    let last = protocol::of_lists().enumerate().filter(|(_, kind)| kinds.contains(kind)).map(|(place, _)| place as u16);
-    let most = u16::MAX - last.max().unwrap_or(0);
+    let place_of = |kind: &AnyProtocol| protocol::of_lists().position(|list| list == *kind).map(|place| place as u16);
+    let most = u16::MAX - kinds.iter().filter_map(place_of).max().unwrap_or(0);
     if !(1..=most).contains(&args.master_port) {
         let kinds = args.master.join(",");
         let message = format!("--master-port: {} is not in 1 to {most}, as --master {kinds} needs", args.master_port);
         return Err(Error::usage(message));
+    }
+    if kinds.iter().filter_map(place_of).any(|place| args.master_port + place == args.port) {
+        return Err(Error::usage(format!("--master-port: the servers themselves are at port {}", args.port)));
     }
     let loss = value::parse("--master-loss", &args.master_loss)?;
     let link = LinkSettings { loss, ..LinkSettings::default() };

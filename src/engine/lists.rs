@@ -344,4 +344,23 @@ mod tests {
             [(0, 1, "aborted"), (1, 0, "aborted")]
         );
     }
+
+    #[test]
+    fn datagrams_that_are_not_kept_as_they_came_are_counted() {
+        for (kind, kept_all) in [("valve-master", true), ("a2s", false)] {
+            let address = SocketAddr::from(([127, 0, 0, 1], 27_911));
+            let settings = Settings { keep_datagrams: true, ..settings() };
+            let plans = [Plan::of(protocol(kind))].into();
+            let now = start();
+            let mut engine = Engine::new(settings, plans, Box::new(Source::of([address])), now);
+            let mut buffer = Vec::new();
+            assert!(engine.poll_transmit(now, &mut buffer).is_some());
+            // Nothing that either of them understands, ten times 60 KB.
+            for _ in 0..10 {
+                let _ = engine.handle_datagram(now, now, address, &[0; 60_000]);
+            }
+            // The request has its place too: eight fit into 512 KiB.
+            assert_eq!(engine.snapshot().unlogged, if kept_all { 0 } else { 2 }, "{kind}");
+        }
+    }
 }

@@ -84,6 +84,8 @@ pub struct Engine {
     open_lists: usize,
     /// List servers whose address is being asked already.
     waiting_lists: usize,
+    /// Datagrams that were to be kept as they came, and were too many of one flight.
+    unlogged: u64,
     ended_lists: Vec<ListEnd>,
     whole: Vec<u8>,
     batch: Batch,
@@ -146,6 +148,8 @@ pub struct Snapshot {
     pub in_flight: usize,
     /// Targets that were read and not asked yet, as far as that is known.
     pub not_started: u64,
+    /// Datagrams that were to be kept as they came, and were not: their servers sent too much.
+    pub unlogged: u64,
     /// More may become known: lists, names or standard input are still coming in.
     pub growing: bool,
     /// There are no others, and will be none.
@@ -182,6 +186,7 @@ impl Engine {
             found: Found::default(),
             open_lists: 0,
             waiting_lists: 0,
+            unlogged: 0,
             ended_lists: Vec::new(),
             whole: Vec::new(),
             batch: Batch::default(),
@@ -431,6 +436,7 @@ impl Engine {
             answered: self.answered,
             in_flight: self.flights.len() - self.open_lists,
             not_started: self.source.remaining().unwrap_or(0) + (self.hosts.waiting() - self.waiting_lists) as u64,
+            unlogged: self.unlogged,
             growing: self.source.is_growing(),
             exhausted: self.exhausted || self.source.is_exhausted(),
             window: self.adaptive.as_ref().and_then(Adaptive::window),
@@ -453,11 +459,14 @@ impl Engine {
             return;
         }
         let Some(flight) = self.flights.get_mut(slot) else { return };
-        if flight.logged + data.len() <= MOST_LOGGED {
-            flight.logged += data.len();
-            self.batch.log(direction, flight.address, at, data);
-            self.batch_has_grown(now);
+        let most = if flight.list.is_some() { MOST_LOGGED_OF_LIST } else { MOST_LOGGED };
+        if flight.logged + data.len() > most {
+            self.unlogged += 1;
+            return;
         }
+        flight.logged += data.len();
+        self.batch.log(direction, flight.address, at, data);
+        self.batch_has_grown(now);
     }
 
     fn batch_has_grown(&mut self, now: Instant) {
@@ -480,6 +489,8 @@ fn microseconds(time: Duration) -> u32 {
 
 /// Bytes of datagrams that are kept as they came, of one flight.
 const MOST_LOGGED: usize = 512 << 10;
+/// The same of a list: some ten times what the longest takes.
+const MOST_LOGGED_OF_LIST: usize = 64 << 20;
 /// Bytes of pieces, and of answers that wait for others of their target, that all flights together may share; beside it
 /// each has a little of its own.
 const MOST_HELD: usize = 64 << 20;

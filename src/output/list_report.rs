@@ -44,9 +44,14 @@ impl ListReport {
             odd_rows: 0,
         });
         let fetched = fetched.lock().unwrap_or_else(PoisonError::into_inner);
-        let fetched = fetched.iter().map(|FetchedEnd { source, servers, questions, odd_rows, problem }| Self {
+        let fetched = fetched.iter().map(|FetchedEnd { source, servers, questions, odd_rows, ended, problem }| Self {
             list: source.to_string(),
-            outcome: if problem.is_none() { "complete" } else { "list_incomplete" },
+            outcome: match problem {
+                None => "complete",
+                Some(_) if *servers > 0 => "list_incomplete",
+                Some(_) if *ended => "failed",
+                Some(_) => "aborted",
+            },
             servers: *servers,
             questions: Some(*questions),
             complete: problem.is_none(),

@@ -85,6 +85,8 @@ pub struct RawDigest {
     pub name: String,
     /// Datagrams in it.
     pub datagrams: u64,
+    /// Datagrams that it lacks: their servers sent more than is kept of one.
+    pub left_out: u64,
     /// SHA-256 of its bytes, in hex.
     pub sha256: String,
 }

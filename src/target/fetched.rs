@@ -37,6 +37,8 @@ pub struct FetchedEnd {
     pub questions: u64,
     /// Rows of the answers that could not be read.
     pub odd_rows: u64,
+    /// It has ended; otherwise the run did first.
+    pub ended: bool,
     /// Why it was not had as a whole, if it was not.
     pub problem: Option<String>,
 }
@@ -49,7 +51,14 @@ impl Fetched {
         let origin = origins.add(Origin { source: Some(Arc::clone(&source)), ..Origin::default() });
         let mut all = ends.lock().unwrap_or_else(PoisonError::into_inner);
         let problem = Some("the run ended before the list did".into());
-        all.push(FetchedEnd { source: Arc::clone(&source), servers: 0, questions: 0, odd_rows: 0, problem });
+        all.push(FetchedEnd {
+            source: Arc::clone(&source),
+            servers: 0,
+            questions: 0,
+            odd_rows: 0,
+            ended: false,
+            problem,
+        });
         let number = all.len() - 1;
         Self { items, plan, source, origin, origins: origins.clone(), loopback: false, number, ends: Arc::clone(ends) }
     }
@@ -69,7 +78,7 @@ impl Fetched {
         let mut ends = self.ends.lock().unwrap_or_else(PoisonError::into_inner);
         let end = &mut ends[self.number];
         // Bounded: between two questions somebody waits.
-        end.problem = loop {
+        let problem = loop {
             match self.items.try_recv() {
                 Ok(Item::Entry(entry)) => {
                     end.servers += 1;
@@ -85,6 +94,8 @@ impl Fetched {
                 Err(TryRecvError::Disconnected) => break Some("it broke off".into()),
             }
         };
+        end.problem = problem;
+        end.ended = true;
         Err(TryRecvError::Disconnected)
     }
 

@@ -373,7 +373,8 @@ mod tests {
         assert_eq!(stream.poll_target(), Poll::Pending);
         let open = Some("the run ended before the list did".to_owned());
         let account = || ends.lock().unwrap().clone();
-        let end = FetchedEnd { source: "list:".into(), servers: 0, questions: 0, odd_rows: 0, problem: open };
+        let end =
+            FetchedEnd { source: "list:".into(), servers: 0, questions: 0, odd_rows: 0, ended: false, problem: open };
         assert_eq!(account(), vec![end.clone()], "it is there from the start");
         for odd_rows in [0, 5] {
             entries.send(list::Item::Asked { odd_rows }).unwrap();
@@ -392,7 +393,7 @@ mod tests {
         assert_eq!(account(), vec![end.clone()]);
         entries.send(list::Item::Incomplete("refused".into())).unwrap();
         assert_eq!(stream.poll_target(), Poll::Ready(None));
-        let end = FetchedEnd { problem: Some("refused".into()), ..end };
+        let end = FetchedEnd { ended: true, problem: Some("refused".into()), ..end };
         assert_eq!(account(), vec![end]);
         let tally = *tally.lock().unwrap();
         assert_eq!((tally.read, tally.duplicate), (3, 1));

@@ -58,8 +58,8 @@ pub(super) enum Ending {
     Complete,
     /// Servers are missing, and this is why.
     Incomplete(String),
-    /// The same, and other lists need not be asked for.
-    Refused(String),
+    /// The same, and why other lists need not be asked for.
+    Refused(String, String),
     /// Nobody wanted any more.
     Unwanted,
 }
@@ -88,7 +88,7 @@ pub(super) fn crawl(mut partition: Partition, patience: &Patience, around: &mut 
                 rows
             }
             Settled::Never(why) => return Ending::Incomplete(loss.given_up(&partition, &why)),
-            Settled::Refused(why) => return Ending::Refused(loss.given_up(&partition, &why)),
+            Settled::Refused(why) => return Ending::Refused(loss.given_up(&partition, &why), why),
             // One question may be odd; after two in a row it is the others' turn no more.
             Settled::Lost(why, _) if lost_before => {
                 return Ending::Incomplete(loss.given_up(&partition, &why));

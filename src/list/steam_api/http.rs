@@ -36,7 +36,7 @@ impl Url {
             || "this is no address of a web server: write https://HOST[:PORT]/PATH, with nothing else".to_owned();
         let uri: Uri = text.parse().map_err(|_| wrong())?;
         let host = uri.host().filter(|host| !host.is_empty()).ok_or_else(wrong)?;
-        if uri.query().is_some() || uri.authority().is_some_and(|authority| authority.as_str().contains('@')) {
+        if text.contains(['?', '#']) || uri.authority().is_some_and(|authority| authority.as_str().contains('@')) {
             return Err(wrong());
         }
         let ip = host.trim_matches(['[', ']']).parse::<std::net::IpAddr>();
@@ -257,6 +257,7 @@ mod tests {
             "https://",
             "https://u:hunter2@example.com",
             "https://example.com/?key=hunter2",
+            "https://example.com/#hunter2",
             "hunter2",
         ] {
             let error = Url::new(wrong).unwrap_err();

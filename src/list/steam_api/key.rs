@@ -10,7 +10,8 @@ impl Key {
     /// Reads a key with nothing but blanks around it. An error says what is wrong and never what was read: whoever mixes
     /// up two files must not find the other secret in a log.
     pub fn new(text: &str) -> Result<Self, &'static str> {
-        let key = text.trim();
+        // Some editors put a byte order mark in front.
+        let key = text.trim_start_matches('\u{FEFF}').trim();
         if key.is_empty() {
             Err("there is nothing in it")
         } else if key.len() > LONGEST || !key.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
@@ -48,8 +49,8 @@ pub fn without_keys(text: &str) -> String {
 }
 
 const HIDDEN: &str = "[hidden]";
-/// Hexadecimal digits of a key.
-const DIGITS: usize = 32;
+/// So many hexadecimal digits in a row may be most of a key, which has 32.
+const DIGITS: usize = 16;
 /// Today's keys have 32 digits; other forms may come.
 const LONGEST: usize = 256;
 
@@ -64,7 +65,8 @@ mod tests {
             (key.to_owned(), "[hidden]".to_owned()),
             (format!("é?key={key}&x={key}0"), "é?key=[hidden]&x=[hidden]".into()),
             (format!("https://u:{key}@h/"), "https://u:[hidden]@h/".into()),
-            (key[1..].into(), key[1..].into()),
+            (key[1..].into(), "[hidden]".into()),
+            (key[17..].into(), key[17..].into()),
             ("steam-api:?filter=/appid/730".into(), "steam-api:?filter=/appid/730".into()),
             (String::new(), String::new()),
         ] {
@@ -74,7 +76,7 @@ mod tests {
 
     #[test]
     fn neither_a_key_nor_what_was_taken_for_one_is_printed() {
-        let key = Key::new(" 0123456789ABCDEF0123456789ABCDEF\r\n").unwrap();
+        let key = Key::new("\u{FEFF} 0123456789ABCDEF0123456789ABCDEF\r\n").unwrap();
         assert_eq!(key.reveal(), "0123456789ABCDEF0123456789ABCDEF");
         assert_eq!(format!("{key:?} {:?}", Some(&key)), "[hidden] Some([hidden])");
         for wrong in ["", " \n", "hunter2 hunter3", "hunter2\n0123", "hunter2\u{0}", &"h".repeat(257)] {

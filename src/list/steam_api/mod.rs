@@ -78,7 +78,10 @@ pub fn spawn(lists: Vec<(SteamApi, Items)>, mut say: impl FnMut(&str) + Send + '
             let last = match ending {
                 Ending::Complete => Item::Complete,
                 Ending::Incomplete(why) => Item::Incomplete(why),
-                Ending::Refused(why) => Item::Incomplete(refusal.insert(why).clone()),
+                Ending::Refused(missing, why) => {
+                    refusal = Some(why);
+                    Item::Incomplete(missing)
+                }
                 Ending::Unwanted => return,
             };
             // Nobody may want to know any more.

@@ -241,7 +241,7 @@ fn how_long_steam_wants_to_be_left_alone_is_kept_to() {
     assert_eq!(crawl(Partition::new("", 10), &patience, &mut steam), Ending::Complete);
     assert_eq!(steam.waited, [60, 60], "no sooner than any other question");
     let mut steam = Scripted::new(Directory::of(5, 10), vec![later(Some(86_400))]);
-    let Ending::Refused(why) = steam.crawl() else { panic!("it is not complete") };
+    let Ending::Refused(why, _) = steam.crawl() else { panic!("it is not complete") };
     assert!(steam.waited.is_empty() && why.contains("86400 s"), "{why}");
     // Also where it is not asked again.
     let directory = Directory::of(60, 40);
@@ -273,7 +273,8 @@ fn a_refusal_ends_it_at_once() {
     assert_eq!(why, "1 question without an answer: it is not there");
     assert_eq!(steam.asked.len(), 1);
     let mut steam = Scripted::new(Directory::of(5, 10), vec![Answer::Refused("the key was refused".into())]);
-    assert_eq!(steam.crawl(), Ending::Refused("1 question without an answer: the key was refused".into()));
+    let why = "the key was refused";
+    assert_eq!(steam.crawl(), Ending::Refused(format!("1 question without an answer: {why}"), why.into()));
 }
 
 #[test]
