@@ -357,7 +357,7 @@ mod tests {
             assert!(engine.poll_transmit(now, &mut buffer).is_some());
             // Nothing that either of them understands, ten times 60 KB.
             for _ in 0..10 {
-                let _ = engine.handle_datagram(now, now, address, &[0; 60_000]);
+                let _ = engine.handle_datagram(now, now, address, &vec![0; 60_000]);
             }
             // The request has its place too: eight fit into 512 KiB.
             assert_eq!(engine.snapshot().unlogged, if kept_all { 0 } else { 2 }, "{kind}");

@@ -237,7 +237,7 @@ fn a_key_or_a_password_in_a_wrong_place_is_not_repeated() {
         ("valve-master://192.0.2.1?KEY", "\"[hidden]\" is no parameter of this list"),
         ("steam-api:/appid/70", "or steam-api:?filter=/appid/70"),
     ] {
-        let encoded: String = KEY.bytes().map(|digit| format!("%{digit:02X}")).collect();
+        let encoded = KEY.bytes().map(|digit| format!("%{digit:02X}")).collect::<Vec<_>>().concat();
         let list = list.replace("ENCODED", &encoded).replace("KEY", KEY);
         for arguments in [&["list", &*list][..], &["scan", "--from", &list]] {
             let wrong = run(&folder, Some("abc"), arguments);
