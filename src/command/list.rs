@@ -10,9 +10,10 @@ use std::time::Duration;
 
 use crossbeam_channel::{Receiver, Sender, bounded, select, tick, unbounded};
 
+use super::account::About;
 use super::progress::Progress;
 use super::say;
-use super::scan::{self, About};
+use super::scan;
 use crate::cli::ListArgs;
 use crate::config::{self, Prepared};
 use crate::engine::{Engine, ListEnd, Plan};

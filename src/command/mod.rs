@@ -9,6 +9,7 @@ use crate::error::Error;
 use crate::output::OutputError;
 use crate::output::table::harmless;
 
+mod account;
 mod bench;
 mod decode;
 mod doctor;
