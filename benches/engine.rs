@@ -16,9 +16,8 @@ use criterion::{BatchSize, Criterion, Throughput};
 
 use fragscan::engine::deadlines::Deadlines;
 use fragscan::engine::limiter::Limiter;
-use fragscan::engine::{Auto, Engine, Plan, Rate, Settings};
+use fragscan::engine::{Engine, Plan, Rate, Settings};
 use fragscan::protocol;
-use fragscan::record::{Query, QuerySet};
 use fragscan::rng::AddressHasher;
 use fragscan::target::{Permutation, Source, Target};
 
@@ -57,19 +56,7 @@ struct Exchange {
 
 impl Exchange {
     fn new(now: Instant) -> Self {
-        let settings = Settings {
-            timeout: Duration::from_secs(1),
-            retries: 2,
-            budget: Duration::from_secs(10),
-            window: WINDOW,
-            rate: Rate::default(),
-            auto: Auto::default(),
-            host_gap: Duration::ZERO,
-            list_gap: Duration::ZERO,
-            queries: QuerySet::of(Query::Info),
-            keep_datagrams: false,
-            key: AddressHasher::new(1),
-        };
+        let settings = Settings { window: WINDOW, ..Settings::unlimited(AddressHasher::new(1)) };
         let plans: Arc<[Plan]> = [Plan::of(protocol::by_name("a2s").expect("it is in the registry"))].into();
         let source = Shuffled { order: Permutation::new(TARGETS.into(), 1), next: 0 };
         Self {

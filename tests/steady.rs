@@ -7,11 +7,11 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
-use fragscan::engine::{Auto, Batch, Engine, Plan, Rate, Settings};
+use fragscan::engine::{Batch, Engine, Plan, Settings};
 use fragscan::output::csv::Csv;
 use fragscan::output::{Assembler, Epoch, RowFormat};
 use fragscan::protocol::{self, Persona, Replies};
-use fragscan::record::{Query, QuerySet, ServerRecord, all_columns};
+use fragscan::record::{ServerRecord, all_columns};
 use fragscan::rng::AddressHasher;
 use fragscan::target::{Origin, Origins, Source, Target};
 
@@ -33,19 +33,7 @@ struct Scan {
 impl Scan {
     fn new() -> Self {
         let now = Instant::now();
-        let settings = Settings {
-            timeout: Duration::from_secs(1),
-            retries: 2,
-            budget: Duration::from_secs(10),
-            window: WINDOW,
-            rate: Rate::default(),
-            auto: Auto::default(),
-            host_gap: Duration::ZERO,
-            list_gap: Duration::ZERO,
-            queries: QuerySet::of(Query::Info),
-            keep_datagrams: false,
-            key: AddressHasher::new(1),
-        };
+        let settings = Settings { window: WINDOW, ..Settings::unlimited(AddressHasher::new(1)) };
         let plans: Arc<[Plan]> = [Plan::of(protocol::by_name("a2s").expect("it is in the registry"))].into();
         let origins = Origins::default();
         let origin =

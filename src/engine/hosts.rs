@@ -22,9 +22,8 @@ pub struct Hosts {
     budgets: HashMap<IpAddr, Budget>,
     parked: Slab<Parked>,
     ready: BinaryHeap<Reverse<(Instant, IpAddr)>>,
-    /// Targets that are postponed, and until when; equal times in the order in which they were.
-    postponed: BinaryHeap<Reverse<(Instant, u64, Target)>>,
-    postponements: u64,
+    /// Targets that are postponed, and until when.
+    postponed: BinaryHeap<Reverse<(Instant, Target)>>,
     /// Number of budgets at which spent ones are looked for again.
     sweep_at: usize,
 }
@@ -39,7 +38,6 @@ impl Hosts {
             parked: Slab::new(),
             ready: BinaryHeap::new(),
             postponed: BinaryHeap::new(),
-            postponements: 0,
             sweep_at: SWEEP_FROM,
         }
     }
@@ -62,8 +60,7 @@ impl Hosts {
 
     /// Keeps `target` until `at`, which must lie in the future, whatever its host's budget.
     pub fn postpone(&mut self, target: Target, at: Instant) {
-        self.postponements += 1;
-        self.postponed.push(Reverse((at, self.postponements, target)));
+        self.postponed.push(Reverse((at, target)));
     }
 
     /// Parks `target` until `at`, behind others of its host.
@@ -88,7 +85,7 @@ impl Hosts {
         while let Some(Reverse((at, ..))) = self.postponed.peek()
             && *at <= now
         {
-            let Reverse((_, _, target)) = self.postponed.pop()?;
+            let Reverse((_, target)) = self.postponed.pop()?;
             // Its protocol's own gap is in its host's budget, if it was asked.
             if self.admit(target, Duration::ZERO, now) {
                 return Some(target);

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::limiter::Rate;
 use crate::protocol::{AnyProtocol, Ask};
-use crate::record::QuerySet;
+use crate::record::{Query, QuerySet};
 use crate::rng::AddressHasher;
 use crate::target::PortRule;
 
@@ -45,6 +45,24 @@ pub struct Auto {
 }
 
 impl Settings {
+    /// Info in three tries from one second on, ten thousand in flight, and no limit on the pace; hashes are keyed by `key`.
+    #[must_use]
+    pub fn unlimited(key: AddressHasher) -> Self {
+        Self {
+            timeout: Duration::from_secs(1),
+            retries: 2,
+            budget: Duration::from_secs(10),
+            window: 10_000,
+            rate: Rate::default(),
+            auto: Auto::default(),
+            host_gap: Duration::ZERO,
+            list_gap: Duration::ZERO,
+            queries: QuerySet::of(Query::Info),
+            keep_datagrams: false,
+            key,
+        }
+    }
+
     /// How long try number `number` (from 0) of a step waits: twice as long as the one before, up to 8 s.
     #[must_use]
     pub fn wait(&self, number: u32) -> Duration {

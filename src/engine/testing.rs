@@ -8,13 +8,13 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
-use super::{Auto, Engine, Finished, Icmp, ListEnd, Plan, Rate, Settings};
+use super::{Engine, Finished, Icmp, ListEnd, Plan, Settings};
 use crate::farm::link::Link;
 use crate::farm::{Behaviour, Farm, FarmSettings, Servers};
 use crate::ledger::{Input, Ledger, Rows};
 use crate::output::{Assembler, Epoch};
 use crate::protocol::{AnyProtocol, Replies, by_name};
-use crate::record::{Query, QuerySet, ServerRecord, Status};
+use crate::record::{ServerRecord, Status};
 use crate::rng::AddressHasher;
 use crate::target::{Origins, Source, Target};
 
@@ -25,19 +25,7 @@ pub(crate) fn start() -> Instant {
 
 /// The settings that a user who says nothing gets, without limits on the pace.
 pub(crate) fn settings() -> Settings {
-    Settings {
-        timeout: Duration::from_secs(1),
-        retries: 2,
-        budget: Duration::from_secs(10),
-        window: 10_000,
-        rate: Rate::default(),
-        auto: Auto::default(),
-        host_gap: Duration::ZERO,
-        list_gap: Duration::ZERO,
-        queries: QuerySet::of(Query::Info),
-        keep_datagrams: false,
-        key: AddressHasher::new(9),
-    }
+    Settings::unlimited(AddressHasher::new(9))
 }
 
 /// The protocol of that name.
