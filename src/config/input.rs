@@ -23,7 +23,7 @@ use crate::output::Filter;
 use crate::protocol::{self, AnyProtocol};
 use crate::target::lines::{Lines, without_comment};
 use crate::target::listing::{Line, Listing};
-use crate::target::resolve::Name;
+use crate::target::names::{Mention, Named};
 use crate::target::stream::Lists;
 use crate::target::{Hosts, IpRange, Origin, Origins, Ports, Tally, TargetSetBuilder, TargetSpec};
 
@@ -33,13 +33,13 @@ pub(super) struct Inputs {
     pub plans: Vec<Plan>,
     pub origins: Origins,
     /// Names to be resolved.
-    pub names: Vec<Name>,
+    pub names: Vec<Named>,
     /// List servers.
     pub lists: Lists,
     /// Lists that are fetched from the Steam Web API.
     pub steam: Vec<SteamList>,
     /// Names of list servers to be resolved.
-    pub list_names: Vec<Name>,
+    pub list_names: Vec<Named>,
     /// There were lists, which were left out.
     pub had_lists: bool,
     pub farm: Option<FarmSettings>,
@@ -319,7 +319,8 @@ impl Inputs {
             Whom::Range(range) => range,
             Whom::Name { name, service } => {
                 let origin = self.origin(text, file.map(|(source, _)| Arc::clone(source)));
-                self.names.push(Name { name: name.into(), ports, service, plan, origin, typed: file.is_none() });
+                let mention = Mention { ports, plan, origin, typed: file.is_none() };
+                self.names.push(Named { name: name.into(), service, mention });
                 return Ok(());
             }
         };

@@ -1,22 +1,24 @@
 //! Targets that become known while the scan runs: threads resolve names and read standard input, and send what they
 //! find, as long as somebody takes it.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::fmt::Display;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::path::Path;
 use std::thread;
 
-use crossbeam_channel::{Receiver, SendError, Sender, bounded};
+use crossbeam_channel::{Receiver, Sender, bounded};
 
 use super::input::{Inputs, MOST_COMPLAINTS, Reading, Whom, each_line, more_lines, named};
 use crate::error::Error;
 use crate::output::Filter;
 use crate::target::listing::Listing;
+use crate::target::names::{Mention, Named};
 use crate::target::resolve::{self, Name};
 use crate::target::srv::NameServers;
 use crate::target::stream::Item;
-use crate::target::{IpRange, Origin, Origins, Ports, Target, TargetSpec};
+use crate::target::{Origin, Origins, Target, TargetSpec};
 
 impl Inputs {
     /// Starts the threads: for the names that were collected, and for standard input if it has an `origin`. `complain` is
@@ -31,13 +33,11 @@ impl Inputs {
         let (sender, items) = bounded(WAITING);
         let (lookup, lookups) = bounded(WAITING);
         resolve::start(&lookups, &sender, &NameServers::of_system()).map_err(failed)?;
-        let mut found = Found { sender, lookup, origins, names: HashSet::new() };
+        let mut found = Found { sender, lookup, origins, names: HashMap::new() };
         thread::Builder::new()
             .spawn(move || {
                 // Whoever does not take a name has ended, because the scan has.
-                if !list_names.into_iter().all(|name| found.lookup.send(name).is_ok())
-                    || !names.into_iter().all(|name| found.name(name))
-                {
+                if !list_names.into_iter().chain(names).all(|name| found.name(name)) {
                     return;
                 }
                 let Some(origin) = stdin else { return };
@@ -57,18 +57,22 @@ struct Found {
     sender: Sender<Item>,
     lookup: Sender<Name>,
     origins: Origins,
-    /// Names that came, so that each is looked up once.
-    names: HashSet<(Box<str>, Ports, Option<&'static str>, u16)>,
+    /// Numbers of the names that came: each is looked up once.
+    names: HashMap<(Box<str>, Option<&'static str>), u32>,
 }
 
 impl Found {
-    /// Has a name looked up; false if nobody takes it.
-    fn name(&mut self, name: Name) -> bool {
-        let key = (name.name.to_ascii_lowercase().into(), name.ports.clone(), name.service, name.plan);
-        if !self.names.insert(key) {
-            return self.sender.send(Item::Repeated).is_ok();
+    /// Says that a name was mentioned, and has it looked up the first time; false if nobody takes it.
+    fn name(&mut self, Named { name, service, mention }: Named) -> bool {
+        let number = self.names.len() as u32;
+        match self.names.entry((name.to_ascii_lowercase().into(), service)) {
+            Entry::Occupied(known) => self.sender.send(Item::Name(*known.get(), mention)).is_ok(),
+            Entry::Vacant(new) => {
+                new.insert(number);
+                self.sender.send(Item::Name(number, mention)).is_ok()
+                    && self.lookup.send(Name { number, name, service }).is_ok()
+            }
         }
-        self.sender.send(Item::Name).is_ok() && self.lookup.send(name).is_ok()
     }
 }
 
@@ -86,13 +90,19 @@ fn read(
             let Some(text) = text else { return Ok(None) };
             let spec = TargetSpec::parse(&text).map_err(|reason| reason.to_string())?;
             let (whom, ports, plan) = reading.read(&spec)?;
+            if let (Whom::Range(hosts), Some(port)) = (whom, ports.single())
+                && hosts.is_single()
+            {
+                let target = Target { address: SocketAddr::new(hosts.first(), port), plan, origin };
+                return Ok(Some(found.sender.send(Item::Target(target)).is_ok()));
+            }
+            let source = found.origins.find(origin).and_then(|origin| origin.source);
+            let origin = found.origins.add(Origin { text: Some(text.as_str().into()), source, facts: None });
             Ok(Some(match whom {
-                Whom::Range(range) => send(range, &ports, plan, origin, &found.sender).is_ok(),
+                Whom::Range(hosts) => found.sender.send(Item::Range { hosts, ports, plan, origin }).is_ok(),
                 Whom::Name { name, service } => {
-                    let source = found.origins.find(origin).and_then(|origin| origin.source);
-                    let origin = found.origins.add(Origin { text: Some(text.as_str().into()), source, facts: None });
-                    let name = Name { name: name.into(), ports, service, plan, origin, typed: false };
-                    found.name(name)
+                    let mention = Mention { ports, plan, origin, typed: false };
+                    found.name(Named { name: name.into(), service, mention })
                 }
             }))
         });
@@ -113,25 +123,6 @@ fn read(
         complain(&more_lines((bad - MOST_COMPLAINTS) as u64));
     }
     Ok(())
-}
-
-/// Sends each address on each port; waits while too many are under way.
-fn send(range: IpRange, ports: &Ports, plan: u16, origin: u32, sender: &Sender<Item>) -> Result<(), SendError<Item>> {
-    let each = |ip: IpAddr| {
-        ports.iter().try_for_each(|port| {
-            let target = Target { address: SocketAddr::new(ip, port), plan, origin };
-            sender.send(Item::Target { target, typed: false })
-        })
-    };
-    match (range.first(), range.last()) {
-        (IpAddr::V4(first), IpAddr::V4(last)) => {
-            (first.to_bits()..=last.to_bits()).try_for_each(|ip| each(Ipv4Addr::from_bits(ip).into()))
-        }
-        (IpAddr::V6(first), IpAddr::V6(last)) => {
-            (first.to_bits()..=last.to_bits()).try_for_each(|ip| each(Ipv6Addr::from_bits(ip).into()))
-        }
-        _ => Ok(()),
-    }
 }
 
 /// Targets that were read and not taken.

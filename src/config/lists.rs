@@ -12,7 +12,7 @@ use crate::error::Error;
 use crate::list::steam_api::without_keys;
 use crate::protocol::{self, AnyProtocol};
 use crate::record::{self, Selection};
-use crate::target::resolve::Name;
+use crate::target::names::{Mention, Named};
 use crate::target::{Hosts, Origin, Ports, Target, TargetSpec};
 
 impl Inputs {
@@ -55,7 +55,7 @@ impl Inputs {
         self.lists.open += 1;
         let ports = spec.ports.unwrap_or_else(|| Ports::one(list.spec().default_port));
         let one = || "a list is at one address and one port".to_owned();
-        let port = ports.nth(0).filter(|_| ports.len() == 1).ok_or_else(one)?;
+        let port = ports.single().ok_or_else(one)?;
         let origin = self.origins.add(Origin { source: Some(url.into()), ..Origin::default() });
         match spec.hosts {
             Hosts::Range(range) if range.is_single() => {
@@ -66,7 +66,8 @@ impl Inputs {
                 self.lists.known.push_back(Target { address, plan, origin });
             }
             Hosts::Name(name) => {
-                self.list_names.push(Name { name: name.into(), ports, service: None, plan, origin, typed: true });
+                let mention = Mention { ports, plan, origin, typed: true };
+                self.list_names.push(Named { name: name.into(), service: None, mention });
             }
             Hosts::Range(_) | Hosts::Farm { .. } => return Err(one()),
         }
@@ -76,7 +77,7 @@ impl Inputs {
     /// Leaves out all lists, and returns what they are called.
     pub(super) fn forget_lists(&mut self) -> Vec<Arc<str>> {
         let known = std::mem::take(&mut self.lists).known.into_iter().map(|list| list.origin);
-        let named = std::mem::take(&mut self.list_names).into_iter().map(|list| list.origin);
+        let named = std::mem::take(&mut self.list_names).into_iter().map(|list| list.mention.origin);
         let source = |origin| self.origins.find(origin)?.source;
         let fetched = std::mem::take(&mut self.steam).into_iter().map(|list| list.source);
         let all: Vec<_> = known.chain(named).filter_map(source).chain(fetched).collect();

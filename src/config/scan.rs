@@ -21,7 +21,7 @@ use crate::net::socket::{self, Local};
 use crate::output::{Filter, Format, is_stdout};
 use crate::record::{self, List, Selection};
 use crate::target::stream::Stream;
-use crate::target::{FetchedEnds, Order, Origins, Ports, Reason, Source, Tally};
+use crate::target::{Dedup, FetchedEnds, Order, Origins, Ports, Reason, Source, Tally};
 
 /// What a scan does.
 pub struct ScanConfig {
@@ -195,7 +195,7 @@ impl ScanConfig {
         }
         let zones = self.inputs.builder.zones();
         let mut lists = std::mem::take(&mut self.inputs.lists);
-        let named = self.inputs.list_names.iter().map(|list| list.origin);
+        let named = self.inputs.list_names.iter().map(|list| list.mention.origin);
         let list_servers = lists.known.iter().map(|list| list.origin).chain(named).collect();
         let fetched = FetchedEnds::default();
         let later =
@@ -221,7 +221,8 @@ impl ScanConfig {
             let say = (!self.messages.quiet).then(|| complain.clone());
             lists.fetched = steam::start(std::mem::take(&mut self.inputs.steam), &origins, &fetched, say.as_ref())?;
             let items = self.inputs.start(self.stdin, complain)?;
-            Box::new(Stream::new(targets, items, lists, zones, Arc::clone(&tally), self.order, self.seed))
+            let known = Dedup::new(targets, self.seed);
+            Box::new(Stream::new(known, items, lists, zones, Arc::clone(&tally), self.order, self.seed))
         } else {
             Box::new(targets)
         };

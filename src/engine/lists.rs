@@ -132,7 +132,7 @@ mod tests {
     use crate::ledger::{Input, Ledger, Rows};
     use crate::protocol::{Replies, Style, of_lists};
     use crate::target::stream::{Lists, Stream};
-    use crate::target::{Exclusions, Order, Tally, TargetSetBuilder};
+    use crate::target::{Dedup, Exclusions, Order, Tally, TargetSetBuilder};
 
     /// What a scan of a list did, in virtual time.
     struct Scan {
@@ -182,8 +182,15 @@ mod tests {
         let (_, items) = bounded(1);
         let (set, tally) = TargetSetBuilder::new(false).build(Order::Shuffled, 1).unwrap();
         let tally = Arc::new(Mutex::new(tally));
-        let stream =
-            Stream::new(set, items, lists, Exclusions::new(false).zones(), Arc::clone(&tally), Order::Shuffled, 1);
+        let stream = Stream::new(
+            Dedup::new(set, 1),
+            items,
+            lists,
+            Exclusions::new(false).zones(),
+            Arc::clone(&tally),
+            Order::Shuffled,
+            1,
+        );
         let plans = [Plan::of(protocol("a2s")), Plan::of(protocol(kind))].into();
         let mut now = start();
         let mut engine = Engine::new(Settings { list_gap, ..settings() }, plans, Box::new(stream), now);

@@ -8,13 +8,15 @@
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
+use std::net::SocketAddr;
 use std::sync::Arc;
 
-use super::Tally;
 use super::blocklist::{Class, Reason};
 use super::exclude::{Zone, Zones, blocked};
+use super::ip_range::address;
 use super::ports::{PortSets, Ports};
 use super::sweep::{Step, sweep};
+use super::{Tally, Target};
 
 /// One mention of one or more addresses, each on one or more ports.
 #[derive(Debug)]
@@ -45,6 +47,19 @@ impl Segment {
     /// How many targets.
     pub(super) fn len(&self) -> u64 {
         self.addresses * u64::from(self.ports.len())
+    }
+
+    /// The last address.
+    pub(super) fn last(&self) -> u128 {
+        self.first + u128::from(self.addresses) - 1
+    }
+
+    /// The target with `index` others before it: address by address, port by port at each.
+    pub(super) fn target(&self, index: u64) -> Option<Target> {
+        let ports = u64::from(self.ports.len());
+        let port = self.ports.nth((index % ports) as u32)?;
+        let ip = address(self.first + u128::from(index / ports));
+        Some(Target { address: SocketAddr::new(ip, port), plan: self.plan, origin: self.origin })
     }
 }
 

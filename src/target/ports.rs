@@ -60,6 +60,12 @@ impl Ports {
         self.runs.last().map_or(0, |run| u32::from(run.before) + run.len())
     }
 
+    /// The port, if it is only one.
+    #[must_use]
+    pub fn single(&self) -> Option<u16> {
+        self.nth(0).filter(|_| self.len() == 1)
+    }
+
     /// Whether there is no port in it.
     #[must_use]
     pub const fn is_empty(&self) -> bool {

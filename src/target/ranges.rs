@@ -114,7 +114,7 @@ impl Single {
         u128::from(self.plan) << 80 | u128::from(self.ip) << 48 | u128::from(self.port) << 32 | u128::from(self.mention)
     }
 
-    const fn target(&self) -> (u16, u32, u16) {
+    pub(super) const fn target(&self) -> (u16, u32, u16) {
         (self.plan, self.ip, self.port)
     }
 

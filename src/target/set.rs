@@ -2,9 +2,10 @@
 //!
 //! Every target has a place in `0..len`. Places follow the order of mention; singles lie in the gaps between the
 //! segments. A place is looked up by a binary search over the segments, so the set can be walked in any order: the
-//! shuffled one is the identity put through a [`Permutation`].
+//! shuffled one is the identity put through a [`Permutation`]. Whether a single is in the set is another binary search:
+//! over the singles themselves when the order is shuffled, and in input order over an index of 4 bytes each.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::task::Poll;
 
 use super::claim::Segment;
@@ -16,8 +17,10 @@ use super::{Order, Source, Target};
 /// Distinct targets in a fixed order, made by [`TargetSetBuilder`](super::TargetSetBuilder).
 #[derive(Debug)]
 pub struct TargetSet {
-    /// By mention, or (when the order is shuffled) in any order.
+    /// By mention, or (when the order is shuffled) by target, as the builder has sorted them.
     singles: Vec<Single>,
+    /// The singles' places by target, where they are sorted by mention and somebody looks for them.
+    by_target: Vec<u32>,
     segments: Vec<Segment>,
     /// The place of each segment's first target, ascending.
     starts: Vec<u64>,
@@ -49,7 +52,32 @@ impl TargetSet {
         }
         let len = singles.len() as u64 + in_segments;
         let permutation = (order == Order::Shuffled).then(|| Permutation::new(len, seed));
-        Self { singles, segments, starts, singles_before, len, permutation, next: 0 }
+        Self { singles, by_target: Vec::new(), segments, starts, singles_before, len, permutation, next: 0 }
+    }
+
+    /// Makes [`TargetSet::has_single`] possible.
+    pub(super) fn index_singles(&mut self) {
+        if self.permutation.is_none() {
+            self.by_target = (0..self.singles.len() as u32).collect(); // `build` refuses 2^32 mentions
+            self.by_target.sort_unstable_by_key(|&place| self.singles[place as usize].target());
+        }
+    }
+
+    /// Whether `target` is one of the singles: an IPv4 target that was named by itself and lies in no range of its plan.
+    /// Call [`TargetSet::index_singles`] first.
+    pub(super) fn has_single(&self, target: &Target) -> bool {
+        let IpAddr::V4(ip) = target.address.ip() else { return false };
+        let wanted = (target.plan, ip.to_bits(), target.address.port());
+        if self.permutation.is_some() {
+            self.singles.binary_search_by_key(&wanted, Single::target).is_ok()
+        } else {
+            self.by_target.binary_search_by_key(&wanted, |&place| self.singles[place as usize].target()).is_ok()
+        }
+    }
+
+    /// The ranges.
+    pub(super) fn segments(&self) -> &[Segment] {
+        &self.segments
     }
 
     /// How many targets there are, visited or not.
@@ -119,19 +147,5 @@ impl Source for TargetSet {
 
     fn remaining(&self) -> Option<u64> {
         Some(self.len - self.next)
-    }
-}
-
-impl Segment {
-    fn last(&self) -> u128 {
-        self.first + u128::from(self.addresses) - 1
-    }
-
-    /// The target with `index` others before it: address by address, port by port at each.
-    fn target(&self, index: u64) -> Option<Target> {
-        let ports = u64::from(self.ports.len());
-        let port = self.ports.nth((index % ports) as u32)?;
-        let ip = address(self.first + u128::from(index / ports));
-        Some(Target { address: SocketAddr::new(ip, port), plan: self.plan, origin: self.origin })
     }
 }

@@ -1,45 +1,43 @@
 //! Targets that become known while the scan runs: names, standard input that another program is still writing, and what
 //! list servers say. These are targets too, which come first and count as none.
 //!
-//! Nothing is waited for: what has arrived is asked. Targets are drawn at random from a window of those that are known,
-//! and each is asked once; to know that, every target that was seen is kept, in 8 bytes and a share of a hash table.
+//! Nothing is waited for: what has arrived is asked. Targets are drawn at random from a window of those that are known;
+//! that each is asked once is [`Dedup`]'s to see to. A range that arrives is not expanded before there is room in the
+//! window.
 
 use std::collections::{HashMap, VecDeque};
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::Poll;
 
 use crossbeam_channel::{Receiver, TryRecvError};
-use hashbrown::HashTable;
 
-use super::{Fetched, Order, Reason, Ruling, Source, Tally, Target, TargetSet, Unresolved, Zones};
-use crate::rng::{AddressHasher, Rng, mix};
+use super::dedup::{Dedup, NewRange};
+use super::names::{Answer, Fate, Mention, Names};
+use super::permute::Permutation;
+use super::{Fetched, IpRange, Order, Ports, Reason, Ruling, Source, Tally, Target, Unresolved, Zones};
+use crate::rng::Rng;
 
 /// What comes out of a stream.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Item {
     /// A target.
-    Target {
-        /// The target.
-        target: Target,
-        /// It came as an argument.
-        typed: bool,
+    Target(Target),
+    /// Each of some addresses on each of some ports.
+    Range {
+        /// The addresses.
+        hosts: IpRange,
+        /// The ports.
+        ports: Ports,
+        /// What to ask: an index into the caller's plans.
+        plan: u16,
+        /// Who named them: an index into the caller's origins.
+        origin: u32,
     },
-    /// A name, which is being resolved from now on.
-    Name,
-    /// A name that came before.
-    Repeated,
-    /// A target of a name, which may have one for each of several ports.
-    Resolved {
-        /// The target.
-        target: Target,
-        /// It came as an argument.
-        typed: bool,
-        /// It is the first of its name.
-        first: bool,
-    },
-    /// A name that finally could not be resolved.
-    Unresolved(Unresolved),
+    /// A mention of the name with this number, which is being looked up from its first mention on.
+    Name(u32, Mention),
+    /// Where the name with this number leads.
+    Resolved(u32, Answer),
     /// A line that could not be read.
     Bad,
 }
@@ -62,31 +60,64 @@ impl Lists {
     fn are_over(&self) -> bool {
         self.open == 0 && self.fetched.is_empty()
     }
+
+    fn have(&self, plan: u16) -> bool {
+        self.plans.contains_key(&plan)
+    }
 }
 
 /// A set of targets, and the stream that follows it.
 pub struct Stream {
-    set: TargetSet,
+    known: Dedup,
     items: Receiver<Item>,
     ended: bool,
     /// Known and not asked yet.
     window: VecDeque<Target>,
+    /// Ranges of which targets are taken while the window has room.
+    ranges: VecDeque<Pending>,
+    names: Names,
+    /// Mentions of targets' names that wait for an answer.
+    mentions: u64,
     unresolved: VecDeque<Unresolved>,
-    /// Names that are being resolved.
-    names: u64,
     lists: Lists,
-    /// Draws from the window; absent if the order is that of the input.
-    draw: Option<Rng>,
-    seen: Seen,
+    order: Order,
+    seed: u64,
+    rng: Rng,
     zones: Zones,
     tally: Arc<Mutex<Tally>>,
 }
 
+/// What is left of a range.
+struct Pending {
+    range: NewRange,
+    next: u64,
+    /// Absent if the order is that of the input.
+    order: Option<Permutation>,
+}
+
+impl Pending {
+    fn left(&self) -> u64 {
+        self.range.len() - self.next
+    }
+}
+
+impl Iterator for Pending {
+    type Item = Target;
+
+    fn next(&mut self) -> Option<Target> {
+        let place = self.order.as_ref().map_or(self.next, |order| order.apply(self.next));
+        let target = self.range.nth(place);
+        self.next += u64::from(target.is_some());
+        target
+    }
+}
+
 impl Stream {
-    /// The targets of `set`, then those of `items` and `lists` that `zones` do not exclude. `tally` is counted up as they come.
+    /// The targets that are `known`, then those of `items` and `lists` that `zones` do not exclude. `tally` is counted up
+    /// as they come.
     #[must_use]
     pub fn new(
-        set: TargetSet,
+        known: Dedup,
         items: Receiver<Item>,
         lists: Lists,
         zones: Zones,
@@ -95,79 +126,141 @@ impl Stream {
         seed: u64,
     ) -> Self {
         Self {
-            set,
+            known,
             items,
             ended: false,
             window: VecDeque::with_capacity(WINDOW),
+            ranges: VecDeque::new(),
+            names: Names::default(),
+            mentions: 0,
             unresolved: VecDeque::new(),
-            names: 0,
             lists,
-            draw: (order == Order::Shuffled).then(|| Rng::new(seed)),
-            seen: Seen::new(AddressHasher::new(seed)),
+            order,
+            seed,
+            rng: Rng::new(seed),
             zones,
             tally,
         }
     }
 
-    /// Takes what has arrived, as long as the window has room.
+    /// Takes what is known or has arrived, as long as the window has room.
     fn fill(&mut self) {
-        if self.ended || self.window.len() >= WINDOW {
-            return;
-        }
-        let tally = Arc::clone(&self.tally);
-        let mut tally = tally.lock().unwrap_or_else(PoisonError::into_inner);
+        let shared = Arc::clone(&self.tally);
+        let mut tally = shared.lock().unwrap_or_else(PoisonError::into_inner);
+        self.expand(&mut tally);
+        self.take_items(&mut tally);
+        self.expand(&mut tally);
+        self.take_fetched(&mut tally);
+    }
+
+    /// Takes items. In input order one that follows a range waits until that is expanded.
+    fn take_items(&mut self, tally: &mut Tally) {
+        let most_ranges = if self.order == Order::Input { 1 } else { MOST_RANGES };
         // Bounded: an item that takes no room in the window was read by somebody, who is slower than this loop.
         for _ in 0..MOST_AT_ONCE {
-            if self.window.len() >= WINDOW {
+            if self.ended || self.window.len() >= WINDOW || self.ranges.len() >= most_ranges {
                 return;
             }
             match self.items.try_recv() {
                 Err(TryRecvError::Empty) => return,
-                Err(TryRecvError::Disconnected) => {
-                    self.ended = true;
-                    return;
-                }
-                Ok(Item::Bad) => {
+                Err(TryRecvError::Disconnected) => self.ended = true,
+                Ok(item) => self.take(item, tally),
+            }
+        }
+    }
+
+    fn take(&mut self, item: Item, tally: &mut Tally) {
+        match item {
+            Item::Target(target) => {
+                tally.read += 1;
+                self.admit(target, false, tally);
+            }
+            Item::Range { hosts, ports, plan, origin } => self.take_range(hosts, &ports, (plan, origin), tally),
+            Item::Name(number, mention) => {
+                if !self.lists.have(mention.plan) {
                     tally.read += 1;
-                    tally.invalid += 1;
+                    self.mentions += 1;
                 }
-                Ok(Item::Name) => {
-                    tally.read += 1;
-                    self.names += 1;
+                let fate = self.names.mention(number, mention);
+                self.settle(fate, tally);
+            }
+            Item::Resolved(number, answer) => {
+                for fate in self.names.answer(number, answer) {
+                    self.settle(fate, tally);
                 }
-                Ok(Item::Repeated) => {
-                    tally.read += 1;
-                    tally.duplicate += 1;
+            }
+            Item::Bad => {
+                tally.read += 1;
+                tally.invalid += 1;
+            }
+        }
+    }
+
+    /// A mention of a name was counted as read when it came, and as many more targets as it has ports when they are known.
+    fn settle(&mut self, fate: Fate, tally: &mut Tally) {
+        match fate {
+            Fate::Waits => {}
+            Fate::Targets(lists, _) if lists.first().is_some_and(|list| self.lists.have(list.plan)) => {
+                self.lists.known.extend(lists);
+            }
+            Fate::Targets(targets, typed) => {
+                self.mentions -= 1;
+                tally.read += (targets.len() as u64).saturating_sub(1);
+                for target in targets {
+                    self.admit(target, typed, tally);
                 }
-                Ok(Item::Unresolved(name)) => {
-                    if self.lists.plans.contains_key(&name.plan) {
-                        self.lists.open -= 1;
-                    } else {
-                        self.names -= 1;
-                    }
-                    self.unresolved.push_back(name);
+            }
+            Fate::Unresolved(Mention { plan, origin, .. }) => {
+                if self.lists.have(plan) {
+                    self.lists.open -= 1;
+                } else {
+                    self.mentions -= 1;
                 }
-                Ok(Item::Resolved { target, .. }) if self.lists.plans.contains_key(&target.plan) => {
-                    self.lists.known.push_back(target);
-                }
-                Ok(item @ (Item::Target { target, typed } | Item::Resolved { target, typed, .. })) => {
-                    // The first target of a name was counted when the name came.
-                    let counted = matches!(item, Item::Resolved { first: true, .. });
-                    self.names -= u64::from(counted);
-                    tally.read += u64::from(!counted);
-                    self.admit(target, typed, &mut tally);
-                }
+                self.unresolved.push_back(Unresolved { plan, origin });
+            }
+            Fate::Repeated(list) if self.lists.have(list.plan) => self.lists.open -= 1,
+            Fate::Repeated(_) => {
+                self.mentions -= 1;
+                tally.duplicate += 1;
+            }
+        }
+    }
+
+    fn take_range(&mut self, hosts: IpRange, ports: &Ports, whose: (u16, u32), tally: &mut Tally) {
+        let targets = hosts.count().saturating_mul(u128::from(ports.len()));
+        if u128::from(tally.read).saturating_add(targets) >= MOST_TARGETS {
+            tally.read += 1;
+            tally.invalid += 1;
+            return;
+        }
+        for range in self.known.insert_range(hosts, ports, whose, &self.zones, tally) {
+            let order = (self.order == Order::Shuffled).then(|| Permutation::new(range.len(), self.seed));
+            self.ranges.push_back(Pending { range, next: 0, order });
+        }
+    }
+
+    /// Takes targets of ranges, of one after the other or of all in turn, as long as the window has room.
+    fn expand(&mut self, tally: &mut Tally) {
+        for _ in 0..MOST_EXPANDED {
+            if self.window.len() >= WINDOW {
+                return;
+            }
+            let Some(mut range) = self.ranges.pop_front() else { return };
+            let Some(target) = range.next() else { continue };
+            match self.order {
+                Order::Input => self.ranges.push_front(range),
+                Order::Shuffled => self.ranges.push_back(range),
+            }
+            if self.known.is_single(&target) {
+                tally.duplicate += 1;
+            } else {
+                self.window.push_back(target);
             }
         }
     }
 
     /// Takes what the threads of lists have sent, as long as the window has room.
-    fn fill_from_lists(&mut self) {
-        if self.lists.fetched.is_empty() {
-            return;
-        }
-        let tally = Arc::clone(&self.tally);
-        let mut tally = tally.lock().unwrap_or_else(PoisonError::into_inner);
+    fn take_fetched(&mut self, tally: &mut Tally) {
         let mut fetched = std::mem::take(&mut self.lists.fetched);
         fetched.retain_mut(|list| {
             for _ in 0..MOST_AT_ONCE {
@@ -175,7 +268,7 @@ impl Stream {
                     break;
                 }
                 match list.next() {
-                    Ok(target) => self.admit_listed(target, list.has_loopback(), &mut tally),
+                    Ok(target) => self.admit_listed(target, list.has_loopback(), tally),
                     Err(problem) => return problem == TryRecvError::Empty,
                 }
             }
@@ -196,14 +289,14 @@ impl Stream {
         }
     }
 
-    /// Takes a target that was counted as read, unless it is excluded or was seen before.
+    /// Takes a target that was counted as read, unless it is excluded or known.
     fn admit(&mut self, target: Target, typed: bool, tally: &mut Tally) {
         match self.zones.ruling(&target.address, typed) {
             // Nothing can be sent to port 0.
             _ if target.address.port() == 0 => tally.invalid += 1,
             Some(Ruling::Invalid) => tally.invalid += 1,
             Some(Ruling::Excluded(reason)) => tally.excluded[reason] += 1,
-            None if !self.seen.insert(&target) => tally.duplicate += 1,
+            None if !self.known.insert(&target) => tally.duplicate += 1,
             None => self.window.push_back(target),
         }
     }
@@ -214,19 +307,17 @@ impl Source for Stream {
         if let Some(list) = self.lists.known.pop_front() {
             return Poll::Ready(Some(list));
         }
-        if let Poll::Ready(Some(target)) = self.set.poll_target() {
-            self.seen.insert(&target);
+        if let Poll::Ready(Some(target)) = self.known.set_mut().poll_target() {
             return Poll::Ready(Some(target));
         }
         self.fill();
-        self.fill_from_lists();
-        let next = match &mut self.draw {
-            Some(rng) => self.window.swap_remove_back(rng.below(self.window.len() as u64) as usize),
-            None => self.window.pop_front(),
+        let next = match self.order {
+            Order::Shuffled => self.window.swap_remove_back(self.rng.below(self.window.len() as u64) as usize),
+            Order::Input => self.window.pop_front(),
         };
         match next {
             Some(target) => Poll::Ready(Some(target)),
-            None if self.ended && self.unresolved.is_empty() && self.lists.are_over() => Poll::Ready(None),
+            None if self.is_exhausted() => Poll::Ready(None),
             None => Poll::Pending,
         }
     }
@@ -236,7 +327,7 @@ impl Source for Stream {
     }
 
     fn handle_ended(&mut self, target: Target) {
-        self.lists.open -= usize::from(self.lists.plans.contains_key(&target.plan));
+        self.lists.open -= usize::from(self.lists.have(target.plan));
     }
 
     fn handle_found(&mut self, list: Target, address: SocketAddr) {
@@ -248,7 +339,9 @@ impl Source for Stream {
     }
 
     fn remaining(&self) -> Option<u64> {
-        Some(self.set.remaining()? + self.names + (self.window.len() + self.unresolved.len()) as u64)
+        let in_ranges: u64 = self.ranges.iter().map(Pending::left).sum();
+        let known = (self.window.len() + self.unresolved.len()) as u64;
+        Some(self.known.set().remaining()? + in_ranges + self.mentions + known)
     }
 
     fn is_growing(&self) -> bool {
@@ -256,37 +349,7 @@ impl Source for Stream {
     }
 
     fn is_exhausted(&self) -> bool {
-        self.ended && self.lists.are_over() && self.remaining() == Some(0)
-    }
-}
-
-/// Every target that was seen. An IPv4 target is known exactly, an IPv6 target by a keyed hash of 64 bits.
-struct Seen {
-    /// Many tables rather than one, so that when they grow they do not all exist twice at once.
-    shards: Vec<HashTable<u64>>,
-    hasher: AddressHasher,
-}
-
-impl Seen {
-    fn new(hasher: AddressHasher) -> Self {
-        Self { shards: (0..SHARDS).map(|_| HashTable::new()).collect(), hasher }
-    }
-
-    /// False if it was seen before.
-    fn insert(&mut self, target: &Target) -> bool {
-        let key = match target.address.ip() {
-            IpAddr::V4(ip) => {
-                u64::from(ip.to_bits()) << 32 | u64::from(target.address.port()) << 16 | u64::from(target.plan)
-            }
-            IpAddr::V6(_) => self.hasher.socket(&target.address) ^ mix(u64::from(target.plan) + 1),
-        };
-        let hash = mix(key);
-        let shard = &mut self.shards[(hash >> 58) as usize % SHARDS];
-        let new = shard.find(hash, |&other| other == key).is_none();
-        if new {
-            shard.insert_unique(hash, key, |&other| mix(other));
-        }
-        new
+        !self.is_growing() && self.remaining() == Some(0)
     }
 }
 
@@ -294,7 +357,12 @@ impl Seen {
 const WINDOW: usize = 8192;
 /// Items that are taken before somebody else has a turn.
 const MOST_AT_ONCE: usize = 1024;
-const SHARDS: usize = 64;
+/// Targets of ranges that are looked at before somebody else has a turn.
+const MOST_EXPANDED: usize = 2 * WINDOW;
+/// Ranges of which targets are taken in turn.
+const MOST_RANGES: usize = 1024;
+/// As in a set: sums of two counts must not overflow.
+const MOST_TARGETS: u128 = 1 << 63;
 
 #[cfg(test)]
 mod tests {
@@ -313,15 +381,22 @@ mod tests {
     }
 
     fn item(n: u32) -> Item {
-        Item::Target { target: target(n), typed: false }
+        Item::Target(target(n))
     }
 
     fn stream(order: Order) -> (Sender<Item>, Stream, Arc<Mutex<Tally>>) {
         let (sender, items) = unbounded();
         let (set, tally) = TargetSetBuilder::new(false).build(order, 1).unwrap();
         let tally = Arc::new(Mutex::new(tally));
-        let stream =
-            Stream::new(set, items, Lists::default(), Exclusions::new(false).zones(), Arc::clone(&tally), order, 1);
+        let stream = Stream::new(
+            Dedup::new(set, 1),
+            items,
+            Lists::default(),
+            Exclusions::new(false).zones(),
+            Arc::clone(&tally),
+            order,
+            1,
+        );
         (sender, stream, tally)
     }
 
@@ -369,7 +444,7 @@ mod tests {
         let (set, tally) = TargetSetBuilder::new(false).build(Order::Input, 1).unwrap();
         let tally = Arc::new(Mutex::new(tally));
         let zones = Exclusions::new(false).zones();
-        let mut stream = Stream::new(set, items, lists, zones, Arc::clone(&tally), Order::Input, 1);
+        let mut stream = Stream::new(Dedup::new(set, 1), items, lists, zones, Arc::clone(&tally), Order::Input, 1);
         assert_eq!(stream.poll_target(), Poll::Pending);
         let open = Some("the run ended before the list did".to_owned());
         let account = || ends.lock().unwrap().clone();
@@ -408,7 +483,7 @@ mod tests {
             let (set, tally) = TargetSetBuilder::new(false).build(Order::Input, 1).unwrap();
             let (tally, zones) = (Arc::new(Mutex::new(tally)), Exclusions::new(false).zones());
             let lists = Lists { plans: [(1, 0)].into(), known: [list].into(), open: 1, ..Lists::default() };
-            let mut stream = Stream::new(set, items, lists, zones, Arc::clone(&tally), Order::Input, 1);
+            let mut stream = Stream::new(Dedup::new(set, 1), items, lists, zones, Arc::clone(&tally), Order::Input, 1);
             for named in ["127.0.0.1:22", "8.8.8.8:27015", "0.0.0.0:27015"] {
                 stream.handle_found(list, named.parse().unwrap());
             }

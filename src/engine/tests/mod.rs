@@ -11,6 +11,7 @@ use crate::protocol::{Engine as Kind, Manner, in_auto, probe};
 use crate::record::{Flags, Query, QuerySet, QueryStatus, ServerRecord};
 use crate::target::{PortRule, Target};
 
+mod each_once;
 mod errors;
 mod link;
 mod outcome;

@@ -1,0 +1,160 @@
+//! Names among the targets: each is looked up once, however often it is mentioned, and every mention has its own fate.
+//!
+//! A mention of a name that leads to an address stands for one target on each of its ports. A name that leads nowhere is
+//! a target by itself: mentions with the same plan and the same ports are the same one.
+
+use std::collections::HashMap;
+use std::net::{IpAddr, SocketAddr};
+
+use super::{Ports, Target};
+
+/// What is to be asked at the address of a name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mention {
+    /// Ports to ask.
+    pub ports: Ports,
+    /// What to ask: an index into the caller's plans.
+    pub plan: u16,
+    /// Who named it: an index into the caller's origins.
+    pub origin: u32,
+    /// It came as an argument.
+    pub typed: bool,
+}
+
+/// A name and what is to be asked at its address.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Named {
+    /// The name.
+    pub name: Box<str>,
+    /// The service whose SRV record, if there is one, says host and port instead.
+    pub service: Option<&'static str>,
+    /// What is to be asked.
+    pub mention: Mention,
+}
+
+/// Where a name leads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Answer {
+    /// To an address; with a port if a service was looked for and its record says one.
+    Address(IpAddr, Option<u16>),
+    /// Nowhere, for good.
+    Nowhere,
+}
+
+/// Names by number: their answers, and the mentions that wait for one.
+#[derive(Debug, Default)]
+pub struct Names {
+    names: HashMap<u32, State>,
+}
+
+#[derive(Debug)]
+enum State {
+    Waiting(Vec<Mention>),
+    Address(IpAddr, Option<u16>),
+    /// The mentions that have a row.
+    Nowhere(Vec<Mention>),
+}
+
+/// What becomes of a mention.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// It is settled with its name's answer.
+    Waits,
+    /// These targets are meant.
+    Targets(Vec<Target>, bool),
+    /// It has no address, and a row that says so.
+    Unresolved(Mention),
+    /// It has no address, and neither had the same mention before it.
+    Repeated(Mention),
+}
+
+impl Names {
+    /// Takes a mention of name `number`.
+    pub fn mention(&mut self, number: u32, mention: Mention) -> Fate {
+        match self.names.entry(number).or_insert_with(|| State::Waiting(Vec::new())) {
+            State::Waiting(mentions) => {
+                mentions.push(mention);
+                Fate::Waits
+            }
+            State::Address(ip, port) => mention.at(*ip, *port),
+            State::Nowhere(known) => mention.nowhere(known),
+        }
+    }
+
+    /// Takes the answer of name `number`, and returns what becomes of each mention that waits for it, in their order.
+    pub fn answer(&mut self, number: u32, answer: Answer) -> Vec<Fate> {
+        let Some(state) = self.names.get_mut(&number) else { return Vec::new() };
+        let State::Waiting(mentions) = state else { return Vec::new() };
+        let mentions = std::mem::take(mentions);
+        match answer {
+            Answer::Address(ip, port) => {
+                *state = State::Address(ip, port);
+                mentions.into_iter().map(|mention| mention.at(ip, port)).collect()
+            }
+            Answer::Nowhere => {
+                let mut known = Vec::new();
+                let fates = mentions.into_iter().map(|mention| mention.nowhere(&mut known)).collect();
+                *state = State::Nowhere(known);
+                fates
+            }
+        }
+    }
+}
+
+impl Mention {
+    fn at(self, ip: IpAddr, port: Option<u16>) -> Fate {
+        let ports = port.map_or(self.ports, Ports::one);
+        let target = |port| Target { address: SocketAddr::new(ip, port), plan: self.plan, origin: self.origin };
+        Fate::Targets(ports.iter().map(target).collect(), self.typed)
+    }
+
+    /// A mention with another plan or other ports has a row of its own.
+    fn nowhere(self, known: &mut Vec<Self>) -> Fate {
+        if known.iter().any(|other| other.plan == self.plan && other.ports == self.ports) {
+            return Fate::Repeated(self);
+        }
+        known.push(self.clone());
+        Fate::Unresolved(self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mention(ports: (u16, u16), plan: u16) -> Mention {
+        Mention { ports: Ports::from_ranges([ports]), plan, origin: 4, typed: true }
+    }
+
+    #[test]
+    fn every_mention_of_a_name_becomes_targets_before_and_after_its_answer() {
+        let mut names = Names::default();
+        let ip = IpAddr::from([127, 0, 0, 9]);
+        let targets = |ports: &[u16], plan| {
+            let target = |port: &u16| Target { address: SocketAddr::new(ip, *port), plan, origin: 4 };
+            Fate::Targets(ports.iter().map(target).collect(), true)
+        };
+        assert_eq!(names.mention(0, mention((1, 2), 3)), Fate::Waits);
+        assert_eq!(names.mention(0, mention((2, 3), 5)), Fate::Waits);
+        assert_eq!(names.answer(1, Answer::Nowhere), []);
+        assert_eq!(names.answer(0, Answer::Address(ip, None)), [targets(&[1, 2], 3), targets(&[2, 3], 5)]);
+        assert_eq!(names.mention(0, mention((2, 2), 3)), targets(&[2], 3));
+        assert_eq!(names.answer(0, Answer::Nowhere), [], "the first answer counts");
+        // A service is where its record says.
+        assert_eq!(names.mention(7, mention((25_565, 25_565), 1)), Fate::Waits);
+        assert_eq!(names.answer(7, Answer::Address(ip, Some(25_570))), [targets(&[25_570], 1)]);
+    }
+
+    #[test]
+    fn a_name_without_an_address_has_a_row_for_each_plan_and_set_of_ports() {
+        let mut names = Names::default();
+        for ports in [(1, 2), (1, 2), (3, 3)] {
+            assert_eq!(names.mention(0, mention(ports, 0)), Fate::Waits);
+        }
+        let unresolved = |ports, plan| Fate::Unresolved(mention(ports, plan));
+        let fates = names.answer(0, Answer::Nowhere);
+        assert_eq!(fates, [unresolved((1, 2), 0), Fate::Repeated(mention((1, 2), 0)), unresolved((3, 3), 0)]);
+        assert_eq!(names.mention(0, mention((3, 3), 0)), Fate::Repeated(mention((3, 3), 0)));
+        assert_eq!(names.mention(0, mention((3, 3), 1)), unresolved((3, 3), 1));
+    }
+}
