@@ -12,7 +12,7 @@ use std::task::Poll;
 use crossbeam_channel::{Receiver, TryRecvError};
 use hashbrown::HashTable;
 
-use super::{Fetched, Order, Reason, Ruling, Source, Tally, Target, TargetSet, Unresolved, Zones};
+use super::{ExclusionReason, Fetched, Order, Ruling, Source, Tally, Target, TargetSet, Unresolved, Zones};
 use crate::rng::{AddressHasher, Rng, mix};
 
 /// What comes out of a stream.
@@ -190,8 +190,8 @@ impl Stream {
         tally.read += 1;
         let is_elsewhere = target.address.ip().is_loopback() && !loopback;
         match self.zones.ruling(&target.address, false) {
-            Some(Ruling::Invalid) => tally.excluded[Reason::Reserved] += 1,
-            _ if is_elsewhere => tally.excluded[Reason::Reserved] += 1,
+            Some(Ruling::Invalid) => tally.excluded[ExclusionReason::Reserved] += 1,
+            _ if is_elsewhere => tally.excluded[ExclusionReason::Reserved] += 1,
             _ => self.admit(target, false, tally),
         }
     }
@@ -413,7 +413,11 @@ mod tests {
                 stream.handle_found(list, named.parse().unwrap());
             }
             let tally = *tally.lock().unwrap();
-            assert_eq!((tally.read, tally.invalid, tally.excluded[Reason::Reserved]), (3, 0, 3 - taken), "{address}");
+            assert_eq!(
+                (tally.read, tally.invalid, tally.excluded[ExclusionReason::Reserved]),
+                (3, 0, 3 - taken),
+                "{address}"
+            );
             assert_eq!(stream.window.len() as u64, taken, "{address}");
         }
     }
