@@ -66,12 +66,12 @@ fn plateau(rounds: &[Round]) -> Option<Plateau> {
         let (mut least, mut most) = (f64::MAX, 0.0_f64);
         for highest in &lossy[first..] {
             (least, most) = (least.min(highest.answers_per_second()), most.max(highest.answers_per_second()));
-            let limit = Plateau {
+            let candidate = Plateau {
                 answers_per_second: f64::midpoint(least, most),
                 sent_per_second: (lowest.sent_per_second(), highest.sent_per_second()),
             };
-            if most <= least * FLAT && limit.width() >= widest.map_or(RISE, |widest| widest.width()) {
-                widest = Some(limit);
+            if most <= least * FLAT && candidate.width() >= widest.map_or(RISE, |widest| widest.width()) {
+                widest = Some(candidate);
             }
         }
     }

@@ -32,7 +32,7 @@ pub mod valve_filter;
 pub use fields::{Dissection, Field, Fields, Scribe, Shown};
 pub use found::Found;
 pub use master::{Roll, Style};
-pub use persona::{Engine, Manner, Persona, Replies, ShortText};
+pub use persona::{GameEngine, Manner, Persona, Replies, ShortText};
 pub use progress::Progress;
 
 registry! {

@@ -19,7 +19,7 @@ pub struct Persona {
     /// How it treats whoever asks.
     pub manner: Manner,
     /// Which of Valve's engines it runs. Protocols of other families do not care.
-    pub engine: Engine,
+    pub engine: GameEngine,
     /// It has so many rules that they do not fit in one datagram.
     pub split: bool,
     /// It has as many, and compresses them, if its engine can.
@@ -46,7 +46,7 @@ pub enum Manner {
 
 /// An engine of Valve's, by how its servers answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Engine {
+pub enum GameEngine {
     /// Source.
     #[default]
     Source,
@@ -60,7 +60,7 @@ pub enum Engine {
     GoldSourceLegacy,
 }
 
-impl Engine {
+impl GameEngine {
     /// True for those that cut replies as GoldSource does.
     #[must_use]
     pub const fn is_gold_source(self) -> bool {
@@ -281,7 +281,7 @@ mod tests {
             port: 27_015,
             challenge: None,
             manner: Manner::Sound,
-            engine: Engine::Source,
+            engine: GameEngine::Source,
             split: false,
             bzip2: false,
             alone: false,
