@@ -26,14 +26,14 @@ use crate::ledger::Datagrams;
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Adapted {
     /// Targets in flight, if the window adapted.
-    pub window: Option<Course>,
+    pub window: Option<LimitHistory>,
     /// Datagrams a second, if the rate adapted.
-    pub rate: Option<Course>,
+    pub rate: Option<LimitHistory>,
 }
 
 /// How one limit changed during a run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Course {
+pub struct LimitHistory {
     /// Its first value.
     pub start: u64,
     /// Its last value.
@@ -58,13 +58,13 @@ pub struct Change {
     /// The value from then on.
     pub value: u64,
     /// Why.
-    pub reason: Reason,
+    pub reason: Trigger,
 }
 
 /// Why a limit changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Reason {
+pub enum Trigger {
     /// It was reached, and nothing was lost.
     Grown,
     /// The kernel dropped what came because a receive buffer was full.
@@ -78,8 +78,8 @@ pub enum Reason {
 /// Adapts the window, the rate, or both.
 #[derive(Debug)]
 pub(super) struct Adaptive {
-    window: Option<Limit>,
-    rate: Option<Limit>,
+    window: Option<AdaptiveLimit>,
+    rate: Option<AdaptiveLimit>,
     began: Instant,
     timeout: Duration,
     /// Those that are not judged yet, oldest first: as many as a time-out has room for.
@@ -100,8 +100,8 @@ impl Adaptive {
         let auto = settings.auto;
         let most = settings.rate.packets.unwrap_or(f64::INFINITY);
         (auto.window || auto.rate).then(|| Self {
-            window: auto.window.then(|| Limit::new(FIRST_WINDOW, LEAST_WINDOW, settings.window as f64)),
-            rate: auto.rate.then(|| Limit::new(FIRST_RATE, LEAST_RATE, most)),
+            window: auto.window.then(|| AdaptiveLimit::new(FIRST_WINDOW, LEAST_WINDOW, settings.window as f64)),
+            rate: auto.rate.then(|| AdaptiveLimit::new(FIRST_RATE, LEAST_RATE, most)),
             began: now,
             timeout: settings.timeout,
             cohorts: VecDeque::new(),
@@ -125,14 +125,14 @@ impl Adaptive {
     }
 
     pub(super) fn adapted(&self) -> Adapted {
-        let course = |limit: &Option<Limit>| limit.as_ref().map(|limit| limit.course.clone());
-        Adapted { window: course(&self.window), rate: course(&self.rate) }
+        let history = |limit: &Option<AdaptiveLimit>| limit.as_ref().map(|limit| limit.history.clone());
+        Adapted { window: history(&self.window), rate: history(&self.rate) }
     }
 
     /// Begins with no more targets in flight than `bytes` of receive buffers hold answers, should all come at once.
     pub(super) fn begin_within(&mut self, bytes: usize) {
         if let Some(window) = &mut self.window {
-            *window = Limit::new(((bytes / ANSWER) as f64).min(FIRST_WINDOW), LEAST_WINDOW, window.most);
+            *window = AdaptiveLimit::new(((bytes / ANSWER) as f64).min(FIRST_WINDOW), LEAST_WINDOW, window.most);
         }
     }
 
@@ -171,9 +171,9 @@ impl Adaptive {
         let before = (self.window(), self.rate());
         let refused = datagrams.congested + datagrams.blocked;
         let lost = if datagrams.dropped_by_kernel > self.dropped {
-            Some(Reason::Dropped)
+            Some(Trigger::Dropped)
         } else {
-            (refused > self.refused).then_some(Reason::Refused)
+            (refused > self.refused).then_some(Trigger::Refused)
         };
         (self.dropped, self.refused) = (datagrams.dropped_by_kernel, refused);
         if let Some(reason) = lost
@@ -198,7 +198,7 @@ impl Adaptive {
     fn weigh(&mut self, cohort: &Cohort, now: Instant) {
         let verdicts = [self.first.weigh(cohort.first), self.follow_ups.weigh(cohort.follow_ups)];
         if verdicts.contains(&Some(Verdict::Risen)) {
-            self.decrease(now, Reason::Silence);
+            self.decrease(now, Trigger::Silence);
             return;
         }
         let (length, at) = (self.cohort_length(), now - self.began);
@@ -213,9 +213,9 @@ impl Adaptive {
         }
     }
 
-    fn decrease(&mut self, now: Instant, reason: Reason) {
-        let probes = reason == Reason::Silence && self.may_be_ours() && self.rises.is_multiple_of(PROBE_EVERY);
-        self.rises += u32::from(reason == Reason::Silence);
+    fn decrease(&mut self, now: Instant, reason: Trigger) {
+        let probes = reason == Trigger::Silence && self.may_be_ours() && self.rises.is_multiple_of(PROBE_EVERY);
+        self.rises += u32::from(reason == Trigger::Silence);
         self.decreased = Some(now);
         self.first.forget();
         self.follow_ups.forget();
@@ -324,7 +324,7 @@ impl Silence {
 
 /// A number that grows and is halved.
 #[derive(Debug)]
-struct Limit {
+struct AdaptiveLimit {
     value: f64,
     least: f64,
     most: f64,
@@ -333,10 +333,10 @@ struct Limit {
     share: f64,
     /// For so long it was reached, without a verdict.
     unproven: Duration,
-    course: Course,
+    history: LimitHistory,
 }
 
-impl Limit {
+impl AdaptiveLimit {
     fn new(start: f64, least: f64, most: f64) -> Self {
         let start = start.max(least).min(most);
         let value = start.round() as u64;
@@ -347,7 +347,7 @@ impl Limit {
             base: start,
             share: EARLY_SHARE,
             unproven: Duration::ZERO,
-            course: Course {
+            history: LimitHistory {
                 start: value,
                 end: value,
                 least: value,
@@ -364,35 +364,35 @@ impl Limit {
         if self.value >= self.base * 2.0 {
             self.base = self.value;
         }
-        self.change((self.value + self.share * self.base * time.as_secs_f64()).min(self.most), at, Reason::Grown);
+        self.change((self.value + self.share * self.base * time.as_secs_f64()).min(self.most), at, Trigger::Grown);
     }
 
-    fn divide(&mut self, parts: f64, at: Duration, reason: Reason) {
+    fn divide(&mut self, parts: f64, at: Duration, reason: Trigger) {
         self.unproven = Duration::ZERO;
         self.share = LATER_SHARE;
         self.change((self.value / parts).max(self.least), at, reason);
         self.base = self.value;
     }
 
-    fn change(&mut self, value: f64, at: Duration, reason: Reason) {
+    fn change(&mut self, value: f64, at: Duration, reason: Trigger) {
         if value.total_cmp(&self.value).is_eq() {
             return;
         }
         self.value = value;
         let value = value.round() as u64;
-        let course = &mut self.course;
-        course.end = value;
-        course.least = course.least.min(value);
-        course.greatest = course.greatest.max(value);
-        let grown = reason == Reason::Grown;
-        *(if grown { &mut course.increases } else { &mut course.decreases }) += 1;
+        let history = &mut self.history;
+        history.end = value;
+        history.least = history.least.min(value);
+        history.greatest = history.greatest.max(value);
+        let grown = reason == Trigger::Grown;
+        *(if grown { &mut history.increases } else { &mut history.decreases }) += 1;
         let change = Change { seconds: at.as_secs_f64(), value, reason };
-        let again = grown && course.changes.last().is_some_and(|last| last.reason == Reason::Grown);
+        let again = grown && history.changes.last().is_some_and(|last| last.reason == Trigger::Grown);
         if again {
-            course.changes.pop();
+            history.changes.pop();
         }
-        if course.changes.len() < MOST_CHANGES {
-            course.changes.push(change);
+        if history.changes.len() < MOST_CHANGES {
+            history.changes.push(change);
         }
     }
 }
@@ -469,11 +469,11 @@ mod tests {
         scan.sent.iter().filter(|(at, _)| range.contains(at)).count() as f64 / (to - from) as f64
     }
 
-    fn rate(scan: &Simulation) -> Course {
+    fn rate(scan: &Simulation) -> LimitHistory {
         scan.engine.adapted().unwrap().rate.unwrap()
     }
 
-    fn window(scan: &Simulation) -> Course {
+    fn window(scan: &Simulation) -> LimitHistory {
         scan.engine.adapted().unwrap().window.unwrap()
     }
 
@@ -490,12 +490,12 @@ mod tests {
             scan.run_until(Duration::from_mins(1));
             let after = mean(&scan, 45, 60);
             assert!((takes..most * 2.0 * takes).contains(&after), "{after} of twice {takes}");
-            let Course { start, least, greatest, increases, decreases, changes, .. } = rate(&scan);
+            let LimitHistory { start, least, greatest, increases, decreases, changes, .. } = rate(&scan);
             assert_eq!(start, 2_000);
             assert!(least as f64 >= takes / 4.0 && greatest as f64 <= takes * 4.0, "{least} to {greatest}");
             let because = |reason| changes.iter().filter(|change| change.reason == reason).count() as u64;
-            assert!(because(Reason::Grown) > 3 && increases > because(Reason::Grown), "{changes:?}");
-            assert!(decreases == because(Reason::Silence) && decreases > 3, "{changes:?}");
+            assert!(because(Trigger::Grown) > 3 && increases > because(Trigger::Grown), "{changes:?}");
+            assert!(decreases == because(Trigger::Silence) && decreases > 3, "{changes:?}");
         }
     }
 
@@ -508,7 +508,7 @@ mod tests {
         };
         let mut scan = Simulation::new(settings, Plan::of(protocol("a2s")), farm(50_000, 40.0));
         scan.run_until(Duration::from_secs(13));
-        let Course { end, greatest, decreases, .. } = rate(&scan);
+        let LimitHistory { end, greatest, decreases, .. } = rate(&scan);
         assert_eq!((end, greatest, decreases), (5_000, 5_000, 0));
         assert!(busiest(&scan, 100 * MS) <= 526, "{}", busiest(&scan, 100 * MS));
     }
@@ -548,12 +548,12 @@ mod tests {
         let (most, dropped_if_fixed, adapted) = run(false);
         assert_eq!((most, adapted), (20_000, None));
         let (most, dropped, adapted) = run(true);
-        let Course { start, end, least, greatest, changes, .. } = adapted.unwrap().window.unwrap();
+        let LimitHistory { start, end, least, greatest, changes, .. } = adapted.unwrap().window.unwrap();
         assert_eq!((most as u64, start, greatest), (1_000, 1_000, 1_000));
         assert!(dropped * 10 < dropped_if_fixed, "{dropped} and {dropped_if_fixed}");
         assert!(least >= 64 && end < 500, "{changes:?}");
-        assert_eq!((changes[0].reason, changes[0].value), (Reason::Dropped, 500));
-        assert!(changes.iter().any(|change| change.reason == Reason::Grown), "it is tried again: {changes:?}");
+        assert_eq!((changes[0].reason, changes[0].value), (Trigger::Dropped, 500));
+        assert!(changes.iter().any(|change| change.reason == Trigger::Grown), "it is tried again: {changes:?}");
     }
 
     #[test]
@@ -561,7 +561,7 @@ mod tests {
         for (silent, grown) in [(40.0, 5_000), (95.0, 1_200)] {
             let mut scan = window_only(farm(30_000, silent));
             scan.run_until(Duration::from_secs(12));
-            let Course { start, end, decreases, .. } = window(&scan);
+            let LimitHistory { start, end, decreases, .. } = window(&scan);
             assert!(start == 1_000 && end > grown && decreases == 0, "{silent} %: {:?}", window(&scan));
         }
     }
@@ -587,7 +587,7 @@ mod tests {
         let (window, rate) = (window.unwrap(), rate.unwrap());
         assert_eq!((window.end, window.decreases), (64, 4), "500, 250, 125, and no less than 64");
         assert_eq!((rate.end, rate.decreases), (100, 5), "1000, 500, 250, 125, and no less than 100");
-        assert!(window.changes.iter().chain(&rate.changes).all(|change| change.reason == Reason::Refused));
+        assert!(window.changes.iter().chain(&rate.changes).all(|change| change.reason == Trigger::Refused));
     }
 
     #[test]
@@ -611,20 +611,20 @@ mod tests {
 
     #[test]
     fn changes_are_kept_up_to_a_number_and_counted_beyond() {
-        let mut limit = Limit::new(1_000.0, 64.0, 65_536.0);
+        let mut limit = AdaptiveLimit::new(1_000.0, 64.0, 65_536.0);
         for second in 0..1_000 {
             limit.unproven = Duration::from_millis(500);
             limit.grow(Duration::from_secs(second));
             limit.unproven = Duration::from_millis(500);
             limit.grow(Duration::from_secs(second));
             if second % 2 == 1 {
-                limit.divide(2.0, Duration::from_secs(second), Reason::Dropped);
+                limit.divide(2.0, Duration::from_secs(second), Trigger::Dropped);
             }
         }
-        let Course { increases, decreases, changes, .. } = limit.course;
+        let LimitHistory { increases, decreases, changes, .. } = limit.history;
         assert_eq!((increases, decreases, changes.len()), (2_000, 500, MOST_CHANGES));
         let reasons = changes.iter().map(|change| change.reason);
-        assert!(reasons.eq([Reason::Grown, Reason::Dropped].into_iter().cycle().take(MOST_CHANGES)));
+        assert!(reasons.eq([Trigger::Grown, Trigger::Dropped].into_iter().cycle().take(MOST_CHANGES)));
         assert!(changes[0].seconds > 0.9 && changes[0].value == 2_000, "the last of four increases: {:?}", changes[0]);
     }
 }

@@ -39,7 +39,7 @@ pub(crate) mod testing;
 #[cfg(test)]
 mod tests;
 
-pub use adapt::{Adapted, Change, Course, LEAST_RATE, LEAST_WINDOW, Reason};
+pub use adapt::{Adapted, Change, LEAST_RATE, LEAST_WINDOW, LimitHistory, Trigger};
 pub use answer::Oddity;
 pub use finished::{Batch, Direction, Finished, Logged};
 pub use flight::Reasons;
