@@ -52,6 +52,7 @@ use deadlines::Deadlines;
 use flight::{Cause, FlightTable, Slot, State};
 use hosts::Hosts;
 use limiter::Limiter;
+use lists::Lists;
 use reassembly::Reassembly;
 use recent::Recent;
 use send::sent_because;
@@ -80,13 +81,9 @@ pub struct Engine {
     retries: VecDeque<Slot>,
     /// What servers that are no list servers name.
     found: Found,
-    /// List servers in flight.
-    open_lists: usize,
-    /// List servers whose address is being asked already.
-    waiting_lists: usize,
+    lists: Lists,
     /// Datagrams that were to be kept as they came, and were too many of one flight.
     unlogged: u64,
-    ended_lists: Vec<ListEnd>,
     whole: Vec<u8>,
     batch: Batch,
     batch_began: Option<Instant>,
@@ -184,10 +181,8 @@ impl Engine {
             follow_ups: VecDeque::new(),
             retries: VecDeque::new(),
             found: Found::default(),
-            open_lists: 0,
-            waiting_lists: 0,
+            lists: Lists::default(),
             unlogged: 0,
-            ended_lists: Vec::new(),
             whole: Vec::new(),
             batch: Batch::default(),
             batch_began: None,
@@ -348,17 +343,22 @@ impl Engine {
         }
     }
 
-    /// Targets that may be in flight at the moment. List servers take no room: a page may be minutes away.
+    /// Targets that may be in flight at the moment.
     fn window(&self) -> usize {
-        self.adaptive.as_ref().and_then(Adaptive::window).unwrap_or(self.settings.window) + self.open_lists
+        self.adaptive.as_ref().and_then(Adaptive::window).unwrap_or(self.settings.window)
+    }
+
+    /// Targets in flight. List servers are none, and take no room: a page may be minutes away.
+    fn in_flight(&self) -> usize {
+        (self.targets.scheduled - self.targets.finished) as usize
     }
 
     /// When to call again, if nothing arrives before: for `poll_transmit`, `handle_timeout` or `poll_finished`.
     #[must_use]
     pub fn poll_timeout(&mut self, now: Instant) -> Option<Instant> {
         let work = !self.follow_ups.is_empty() || !self.retries.is_empty();
-        let room = self.may_start() && self.flights.len() < self.window();
-        let waiting = self.hosts.earliest().filter(|_| room);
+        let room = self.may_start() && self.in_flight() < self.window();
+        let waiting = [self.hosts.earliest(), self.lists.earliest()].into_iter().flatten().min().filter(|_| room);
         let more = room && !self.exhausted && !self.hosts.is_full();
         let new = more && !self.awaiting;
         let arrival = (more && self.awaiting).then(|| now + ARRIVAL);
@@ -423,7 +423,7 @@ impl Engine {
     /// True when nothing is in flight and nothing will be.
     #[must_use]
     pub fn is_done(&self) -> bool {
-        let none_left = self.exhausted && self.hosts.waiting() == 0;
+        let none_left = self.exhausted && self.hosts.waiting() == 0 && self.lists.earliest().is_none();
         self.flights.len() == 0 && (none_left || self.stopping.is_some())
     }
 
@@ -434,8 +434,8 @@ impl Engine {
             targets: self.targets,
             datagrams: self.datagrams,
             answered: self.answered,
-            in_flight: self.flights.len() - self.open_lists,
-            not_started: self.source.remaining().unwrap_or(0) + (self.hosts.waiting() - self.waiting_lists) as u64,
+            in_flight: self.in_flight(),
+            not_started: self.source.remaining().unwrap_or(0) + self.hosts.waiting() as u64,
             unlogged: self.unlogged,
             growing: self.source.is_growing(),
             exhausted: self.exhausted || self.source.is_exhausted(),
@@ -459,12 +459,11 @@ impl Engine {
             return;
         }
         let Some(flight) = self.flights.get_mut(slot) else { return };
-        let most = if flight.list.is_some() { MOST_LOGGED_OF_LIST } else { MOST_LOGGED };
-        if flight.logged + data.len() > most {
+        let Some(left) = flight.log_room.checked_sub(data.len()) else {
             self.unlogged += 1;
             return;
-        }
-        flight.logged += data.len();
+        };
+        flight.log_room = left;
         self.batch.log(direction, flight.address, at, data);
         self.batch_has_grown(now);
     }
@@ -487,10 +486,6 @@ fn microseconds(time: Duration) -> u32 {
     u32::try_from(time.as_micros()).unwrap_or(u32::MAX)
 }
 
-/// Bytes of datagrams that are kept as they came, of one flight.
-const MOST_LOGGED: usize = 512 << 10;
-/// The same of a list: some ten times what the longest takes.
-const MOST_LOGGED_OF_LIST: usize = 64 << 20;
 /// Bytes of pieces, and of answers that wait for others of their target, that all flights together may share; beside it
 /// each has a little of its own.
 const MOST_HELD: usize = 64 << 20;
