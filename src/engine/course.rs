@@ -168,8 +168,7 @@ impl Engine {
 
     /// Puts a target that has ended into the batch for the writer.
     pub(super) fn hand_over(&mut self, finished: Finished, answers: &[u8], now: Instant) {
-        self.batch.push(finished, answers);
-        self.batch_has_grown(now);
+        self.outbox.push(finished, answers, now);
         self.targets.finished += 1;
     }
 

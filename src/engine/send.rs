@@ -17,7 +17,7 @@ impl Engine {
         if !self.may_start() {
             return None;
         }
-        if self.in_flight() >= self.window() {
+        if self.targets_in_flight() >= self.window() {
             self.adaptive.iter_mut().for_each(Adaptive::handle_full_window);
             return None;
         }
