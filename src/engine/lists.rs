@@ -389,6 +389,25 @@ mod tests {
     }
 
     #[test]
+    fn a_list_that_has_waited_for_its_address_does_not_wait_for_its_host_too() {
+        let address = SocketAddr::from(([127, 0, 0, 1], 27_911));
+        let lists: Vec<_> = [0, 1].map(|number| Target { address, plan: number, origin: u32::from(number) }).into();
+        let plans: Arc<[_]> = [Plan::of(protocol("valve-master")), Plan::of(protocol("valve-master"))].into();
+        // The tries of the first list use up what their host is sent at once.
+        let settings = Settings { host_gap: Duration::from_hours(1), ..settings() };
+        let mut now = start();
+        let mut engine = Engine::new(settings, plans, Box::new(Source(lists.into_iter())), now);
+        let mut buffer = Vec::new();
+        while !engine.is_done() {
+            engine.handle_timeout(now);
+            while engine.poll_transmit(now, &mut buffer).is_some() {}
+            now = engine.poll_timeout(now).unwrap_or(now).max(now);
+        }
+        assert_eq!(engine.lists().iter().map(|end| (end.origin, end.sent)).collect::<Vec<_>>(), [(0, 3), (1, 3)]);
+        assert!(now - start() < Duration::from_mins(1), "each is given up after 7 s");
+    }
+
+    #[test]
     fn datagrams_that_are_not_kept_as_they_came_are_counted() {
         for (kind, kept_all) in [("valve-master", true), ("a2s", false)] {
             let address = SocketAddr::from(([127, 0, 0, 1], 27_911));
