@@ -174,7 +174,7 @@ mod tests {
     use crate::farm::{Farm, FarmSettings, Masters, Servers, Share};
     use crate::ledger::{Input, Ledger, Rows};
     use crate::protocol::{Replies, Style, of_lists};
-    use crate::target::stream::{Lists as Listed, Stream};
+    use crate::target::stream::{Lists, Stream};
     use crate::target::{Exclusions, Order, Tally, TargetSetBuilder};
 
     /// What a scan of a list did, in virtual time.
@@ -221,7 +221,7 @@ mod tests {
         let masters = Masters::new(&of_lists().collect::<Vec<_>>(), style, &farm);
         let number = of_lists().position(|list| list == protocol(kind)).unwrap();
         let list = Target { address: SocketAddr::from(([127, 0, 0, 1], 27_911)), plan: 1, origin: 0 };
-        let lists = Listed { plans: HashMap::from([(1, 0)]), known: [list].into(), open: 1, ..Listed::default() };
+        let lists = Lists { plans: HashMap::from([(1, 0)]), known: [list].into(), open: 1, ..Lists::default() };
         let (_, items) = bounded(1);
         let (set, tally) = TargetSetBuilder::new(false).build(Order::Shuffled, 1).unwrap();
         let tally = Arc::new(Mutex::new(tally));
