@@ -8,7 +8,7 @@ use std::env;
 use std::net::SocketAddr;
 
 use fragscan::protocol::{
-    self, AnyProtocol, AnySession, Ask, Dissection, Engine, Found, Join, Manner, Next, Persona, Replies, Step,
+    self, AnyProtocol, AnySession, Ask, Dissection, Found, GameEngine, Join, Manner, Next, Persona, Replies, Step,
 };
 use fragscan::record::{QuerySet, ServerRecord};
 use fragscan::rng::{Rng, mix};
@@ -185,5 +185,10 @@ const MOST_BYTES: usize = 12 << 20;
 const HIDDEN_MODS: &[u8] = b"\xFF\xFF\xFF\xFFE\x02\0\
     \x01\x02\0\x03\x01\x02\x03\x01\x02\x9b\x01\x02aaaabbbb\x03cccc\x04\xCE\xB4\xC5\x93\x0DCom\0\
     \x02\x02\0munityBasedddd\x13\x2C\xE7\x0F\x01\x02eeee\x01\x01\x01\x02\x04mine\x01\x01\x02a3\0";
-const ENGINES: [Engine; 5] =
-    [Engine::Source, Engine::TheShip, Engine::GoldSource, Engine::GoldSourceDual, Engine::GoldSourceLegacy];
+const ENGINES: [GameEngine; 5] = [
+    GameEngine::Source,
+    GameEngine::TheShip,
+    GameEngine::GoldSource,
+    GameEngine::GoldSourceDual,
+    GameEngine::GoldSourceLegacy,
+];

@@ -4,16 +4,16 @@ use super::round::Round;
 
 /// What the search has found.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Found {
+pub struct SearchResult {
     /// Number of the round with the highest rate at which every query was answered in time, if there is one.
     pub best: Option<usize>,
     /// Answers a second beyond which a higher rate brought no more.
-    pub plateau: Option<Limit>,
+    pub plateau: Option<Plateau>,
 }
 
 /// A likely limit of the server.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Limit {
+pub struct Plateau {
     /// Answers a second, in the middle of what was seen.
     pub answers_per_second: f64,
     /// Datagrams a second that were sent: the least and the most at which there were no more answers than that.
@@ -25,7 +25,9 @@ pub struct Limit {
 ///
 /// The first round finds out what "as fast as possible" is. If that loses nothing, it is the answer; else it is looked
 /// for between a hundredth of it and it, in steps that halve the ratio.
-pub fn find_max<E>(mut run: impl FnMut(Option<f64>) -> Result<Option<Round>, E>) -> Result<(Vec<Round>, Found), E> {
+pub fn find_max<E>(
+    mut run: impl FnMut(Option<f64>) -> Result<Option<Round>, E>,
+) -> Result<(Vec<Round>, SearchResult), E> {
     let mut rounds = Vec::new();
     if let Some(first) = run(None)? {
         let (mut high, lossless) = (first.sent_per_second(), first.is_lossless());
@@ -50,33 +52,33 @@ pub fn find_max<E>(mut run: impl FnMut(Option<f64>) -> Result<Option<Round>, E>)
         .filter(|&number| rounds[number].is_lossless())
         .max_by(|&a, &b| rounds[a].sent_per_second().total_cmp(&rounds[b].sent_per_second()));
     let plateau = plateau(&rounds);
-    Ok((rounds, Found { best, plateau }))
+    Ok((rounds, SearchResult { best, plateau }))
 }
 
 /// Rounds of quite different rates with as many answers, while nothing was dropped here: somebody there counts. Of all
 /// ranges of rates for which that is so, the widest; beyond it a server may answer less, since it has to discard more.
-fn plateau(rounds: &[Round]) -> Option<Limit> {
+fn plateau(rounds: &[Round]) -> Option<Plateau> {
     let mut lossy: Vec<&Round> =
         rounds.iter().filter(|round| round.lost_there > 0 && round.lost_here == 0 && round.answered > 0).collect();
     lossy.sort_unstable_by(|a, b| a.sent_per_second().total_cmp(&b.sent_per_second()));
-    let mut widest: Option<Limit> = None;
+    let mut widest: Option<Plateau> = None;
     for (first, lowest) in lossy.iter().enumerate() {
         let (mut least, mut most) = (f64::MAX, 0.0_f64);
         for highest in &lossy[first..] {
             (least, most) = (least.min(highest.answers_per_second()), most.max(highest.answers_per_second()));
-            let limit = Limit {
+            let candidate = Plateau {
                 answers_per_second: f64::midpoint(least, most),
                 sent_per_second: (lowest.sent_per_second(), highest.sent_per_second()),
             };
-            if most <= least * FLAT && limit.width() >= widest.map_or(RISE, |widest| widest.width()) {
-                widest = Some(limit);
+            if most <= least * FLAT && candidate.width() >= widest.map_or(RISE, |widest| widest.width()) {
+                widest = Some(candidate);
             }
         }
     }
     widest
 }
 
-impl Limit {
+impl Plateau {
     fn width(&self) -> f64 {
         self.sent_per_second.1 / self.sent_per_second.0
     }
@@ -101,7 +103,7 @@ mod tests {
     use crate::bench::tests::round;
 
     /// Rounds of one second with servers that answer at most `limit` queries, of which `ours` at most can be sent.
-    fn search(limit: f64, ours: f64) -> (Vec<Round>, Found) {
+    fn search(limit: f64, ours: f64) -> (Vec<Round>, SearchResult) {
         let result = find_max(|rate| {
             let sent = rate.unwrap_or(ours).min(ours);
             Ok::<_, Infallible>(Some(round(sent as u64, sent.min(limit) as u64)))

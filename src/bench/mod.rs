@@ -31,7 +31,7 @@ mod tests;
 pub use circle::{Bell, Circle};
 pub use collect::{Collected, Collector};
 pub use condition::{Condition, conditions};
-pub use find::{Found, Limit, find_max};
+pub use find::{Plateau, SearchResult, find_max};
 pub use hgrm::hgrm;
 pub use metrics::{METRICS, Metric, Spread};
 pub use pace::{Pace, Ramp};

@@ -8,7 +8,7 @@ use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Serializer, V2DeflateSerializer};
 use serde_json::{Map, Number, Value, json};
 
-use super::find::Found;
+use super::find::SearchResult;
 use super::metrics::{METRICS, Metric, Spread};
 use super::pace::Pace;
 use super::round::Round;
@@ -44,7 +44,7 @@ pub struct Report {
     /// The rounds, in the order in which they were run.
     pub rounds: Vec<Round>,
     /// What a search for the highest rate has found.
-    pub found: Option<Found>,
+    pub found: Option<SearchResult>,
 }
 
 impl Report {
@@ -195,7 +195,7 @@ fn rounds_table(rounds: &[Round]) -> String {
     aligned(&rows)
 }
 
-fn describe_search(text: &mut String, report: &Report, found: Found) {
+fn describe_search(text: &mut String, report: &Report, found: SearchResult) {
     // Writing to a string cannot fail.
     let _ = match found.best.and_then(|best| Some((best + 1, report.rounds.get(best)?))) {
         Some((number, best)) => writeln!(

@@ -129,7 +129,7 @@ fn every_query_is_in_one_class_whatever_the_counters_say() {
     }
 }
 
-fn report(pace: Pace, rounds: Vec<Round>, found: Option<Found>) -> Report {
+fn report(pace: Pace, rounds: Vec<Round>, found: Option<SearchResult>) -> Report {
     let about = About {
         program: "fragscan".into(),
         targets: 1,
@@ -171,7 +171,7 @@ fn a_ramp_is_judged_step_by_step_and_a_search_by_its_best_round() {
     let ramp = report(Pace::Ramp(Ramp { from: 100.0, to: 300.0, steps: 3 }), rounds(), None);
     assert_eq!(ramp.judged().len(), 3);
     assert_eq!(ramp.summarised()[0].queries, 300, "it has the most answers a second");
-    let search = report(Pace::FindMax, rounds(), Some(Found { best: Some(1), plateau: None }));
+    let search = report(Pace::FindMax, rounds(), Some(SearchResult { best: Some(1), plateau: None }));
     assert_eq!(search.judged()[0][0].queries, 200);
     assert!(text(&search).contains("highest rate without loss: 200 datagrams/s, 200 answers/s (round 2)"));
 }

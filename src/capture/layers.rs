@@ -10,7 +10,7 @@ use etherparse::{EtherType, Ipv6ExtensionSlice, LaxNetSlice, LaxSlicedPacket, Ud
 
 use super::fragments::{Fragment, Fragments, Key};
 use super::packets::Packet;
-use super::skipped::{Reason, Skipped};
+use super::skipped::{SkipReason, Skipped};
 use super::{Datagram, Direction};
 
 /// Takes packets, gives datagrams, and counts what is none.
@@ -25,8 +25,8 @@ impl Layers {
     pub(super) fn handle_packet(&mut self, packet: &Packet<'_>) -> Option<Datagram> {
         self.datagram(packet).unwrap_or_else(|reason| {
             // Headers that end early are no contradiction if the end was not captured.
-            let cut = packet.cut && reason == Reason::Malformed;
-            self.skipped.count(if cut { Reason::Cut } else { reason });
+            let cut = packet.cut && reason == SkipReason::Malformed;
+            self.skipped.count(if cut { SkipReason::Cut } else { reason });
             None
         })
     }
@@ -36,7 +36,7 @@ impl Layers {
         Skipped { fragments: self.fragments.unused(), ..self.skipped.clone() }
     }
 
-    fn datagram(&mut self, packet: &Packet<'_>) -> Result<Option<Datagram>, Reason> {
+    fn datagram(&mut self, packet: &Packet<'_>) -> Result<Option<Datagram>, SkipReason> {
         let ip = Ip::in_packet(packet.link, packet.bytes)?;
         let udp = match ip.fragment {
             None => Cow::Borrowed(ip.payload),
@@ -68,17 +68,17 @@ struct Ip<'a> {
 }
 
 impl<'a> Ip<'a> {
-    fn in_packet(link: u16, bytes: &'a [u8]) -> Result<Self, Reason> {
+    fn in_packet(link: u16, bytes: &'a [u8]) -> Result<Self, SkipReason> {
         let sliced = sliced(link, bytes)?;
         let Some(net) = sliced.net else {
-            return Err(if sliced.stop_err.is_some() { Reason::Malformed } else { Reason::NotUdp });
+            return Err(if sliced.stop_err.is_some() { SkipReason::Malformed } else { SkipReason::NotUdp });
         };
-        let payload = net.ip_payload_ref().ok_or(Reason::NotUdp)?;
+        let payload = net.ip_payload_ref().ok_or(SkipReason::NotUdp)?;
         if payload.ip_number != ip_number::UDP {
-            return Err(Reason::NotUdp);
+            return Err(SkipReason::NotUdp);
         }
         if payload.incomplete {
-            return Err(Reason::Cut);
+            return Err(SkipReason::Cut);
         }
         let (fragmented, payload) = (payload.fragmented, payload.payload);
         match net {
@@ -109,14 +109,14 @@ impl<'a> Ip<'a> {
                     fragment: part.filter(|_| fragmented),
                 })
             }
-            LaxNetSlice::Arp(_) => Err(Reason::NotUdp),
+            LaxNetSlice::Arp(_) => Err(SkipReason::NotUdp),
         }
     }
 
     /// The datagram in `udp`, which begins with the header of UDP.
-    fn datagram(&self, udp: &[u8]) -> Result<Datagram, Reason> {
-        let header = UdpHeaderSlice::from_slice(udp).map_err(|_| Reason::Malformed)?;
-        let data = udp.get(header.slice().len()..header.length().into()).ok_or(Reason::Malformed)?;
+    fn datagram(&self, udp: &[u8]) -> Result<Datagram, SkipReason> {
+        let header = UdpHeaderSlice::from_slice(udp).map_err(|_| SkipReason::Malformed)?;
+        let data = udp.get(header.slice().len()..header.length().into()).ok_or(SkipReason::Malformed)?;
         Ok(Datagram {
             from: Some(SocketAddr::new(self.from, header.source_port())),
             to: Some(SocketAddr::new(self.to, header.destination_port())),
@@ -129,29 +129,29 @@ impl<'a> Ip<'a> {
 }
 
 /// The headers of a packet, up to the first that cannot be read.
-fn sliced(link: u16, bytes: &[u8]) -> Result<LaxSlicedPacket<'_>, Reason> {
+fn sliced(link: u16, bytes: &[u8]) -> Result<LaxSlicedPacket<'_>, SkipReason> {
     match link {
-        link::ETHERNET => LaxSlicedPacket::from_ethernet(bytes).map_err(|_| Reason::Malformed),
+        link::ETHERNET => LaxSlicedPacket::from_ethernet(bytes).map_err(|_| SkipReason::Malformed),
         link::RAW | link::RAW_BSD | link::RAW_OPENBSD | link::IPV4 | link::IPV6 => ip(bytes),
         link::NULL | link::LOOP => {
-            let (family, packet) = bytes.split_first_chunk::<4>().ok_or(Reason::Malformed)?;
+            let (family, packet) = bytes.split_first_chunk::<4>().ok_or(SkipReason::Malformed)?;
             // In the byte order of the machine that captured, whichever that was. Every system has its own for IPv6.
             let family = u32::from_le_bytes(*family).min(u32::from_be_bytes(*family));
-            if matches!(family, 2 | 10 | 24 | 28 | 30) { ip(packet) } else { Err(Reason::NotUdp) }
+            if matches!(family, 2 | 10 | 24 | 28 | 30) { ip(packet) } else { Err(SkipReason::NotUdp) }
         }
         link::LINUX_SLL => ether_payload(bytes, 14, 16),
         link::LINUX_SLL2 => ether_payload(bytes, 0, 20),
-        other => Err(Reason::UnknownLink(other)),
+        other => Err(SkipReason::UnknownLink(other)),
     }
 }
 
-fn ip(bytes: &[u8]) -> Result<LaxSlicedPacket<'_>, Reason> {
-    LaxSlicedPacket::from_ip(bytes).map_err(|_| Reason::Malformed)
+fn ip(bytes: &[u8]) -> Result<LaxSlicedPacket<'_>, SkipReason> {
+    LaxSlicedPacket::from_ip(bytes).map_err(|_| SkipReason::Malformed)
 }
 
 /// The packet behind a header of `size` bytes, which has an ether type at byte `at`.
-fn ether_payload(bytes: &[u8], at: usize, size: usize) -> Result<LaxSlicedPacket<'_>, Reason> {
-    let (header, payload) = bytes.split_at_checked(size).ok_or(Reason::Malformed)?;
+fn ether_payload(bytes: &[u8], at: usize, size: usize) -> Result<LaxSlicedPacket<'_>, SkipReason> {
+    let (header, payload) = bytes.split_at_checked(size).ok_or(SkipReason::Malformed)?;
     let kind = header.get(at..).and_then(|rest| rest.first_chunk::<2>()).copied().unwrap_or_default();
     Ok(LaxSlicedPacket::from_ether_type(EtherType(u16::from_be_bytes(kind)), payload))
 }

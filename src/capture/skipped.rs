@@ -26,12 +26,12 @@ impl Skipped {
     }
 
     /// Counts a packet.
-    pub(super) fn count(&mut self, reason: Reason) {
+    pub(super) fn count(&mut self, reason: SkipReason) {
         *match reason {
-            Reason::NotUdp => &mut self.not_udp,
-            Reason::Cut => &mut self.cut,
-            Reason::Malformed => &mut self.malformed,
-            Reason::UnknownLink(link) => self.unknown_link.entry(link).or_default(),
+            SkipReason::NotUdp => &mut self.not_udp,
+            SkipReason::Cut => &mut self.cut,
+            SkipReason::Malformed => &mut self.malformed,
+            SkipReason::UnknownLink(link) => self.unknown_link.entry(link).or_default(),
         } += 1;
     }
 }
@@ -60,7 +60,7 @@ impl fmt::Display for Skipped {
 
 /// Why a packet gives no datagram. (Fragments are counted by [`super::fragments`].)
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Reason {
+pub(super) enum SkipReason {
     /// Another protocol.
     NotUdp,
     /// Captured in part only.
@@ -79,7 +79,7 @@ mod tests {
     fn only_reasons_that_occurred_are_named() {
         let mut skipped = Skipped::default();
         assert_eq!((skipped.to_string(), skipped.total()), (String::new(), 0));
-        for reason in [Reason::NotUdp, Reason::Cut, Reason::NotUdp, Reason::UnknownLink(127)] {
+        for reason in [SkipReason::NotUdp, SkipReason::Cut, SkipReason::NotUdp, SkipReason::UnknownLink(127)] {
             skipped.count(reason);
         }
         assert_eq!(skipped.to_string(), "2 not UDP, 1 cut by the snap length, 1 of the unknown link type 127");

@@ -16,7 +16,7 @@ use crate::output::metadata::{self, Metadata, OutputDigest, RawDigest, SettingsI
 use crate::output::writer::Report;
 use crate::output::{Destination, Epoch, ListReport, OutputError, Raw, Sink, partial};
 use crate::record::Status;
-use crate::target::{Order, Reason, Tally};
+use crate::target::{ExclusionReason, Order, Tally};
 
 /// What is known about a run before it starts, for the account at its end.
 pub(super) struct About {
@@ -148,9 +148,9 @@ fn ledger(tally: Tally, outcome: &Outcome, report: &Report, prints_only: bool) -
             read: tally.read,
             invalid: tally.invalid,
             duplicate: tally.duplicate,
-            excluded_reserved: tally.excluded[Reason::Reserved],
-            excluded_private: tally.excluded[Reason::Private],
-            excluded_listed: tally.excluded[Reason::Listed],
+            excluded_reserved: tally.excluded[ExclusionReason::Reserved],
+            excluded_private: tally.excluded[ExclusionReason::Private],
+            excluded_listed: tally.excluded[ExclusionReason::Listed],
             not_started: outcome.snapshot.not_started,
             printed,
         },

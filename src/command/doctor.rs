@@ -13,7 +13,7 @@ use crate::output::table::harmless;
 /// Looks, and prints what was found; exit code 1 if something will lose datagrams.
 pub(super) fn run(args: DoctorArgs) -> Result<ExitCode, Error> {
     let config = config::doctor(args)?;
-    let findings = examine(&look(config.interface.as_deref()), &config.plan);
+    let findings = examine(&look(config.interface.as_deref()), &config.workload);
     print(|out| match config.form {
         DoctorForm::Text => text(out, &findings),
         DoctorForm::Json => {

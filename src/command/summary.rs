@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::Serialize;
 
-use crate::engine::{Adapted, Course};
+use crate::engine::{Adapted, LimitHistory};
 use crate::ledger::{Datagrams, Input, Ledger};
 use crate::output::count;
 use crate::output::metadata::Metadata;
@@ -112,8 +112,8 @@ fn datagrams(f: &mut fmt::Formatter<'_>, d: &Datagrams, to_lists: u64) -> fmt::R
 
 fn adaptation(f: &mut fmt::Formatter<'_>, adapted: &Adapted) -> fmt::Result {
     let limits = [("window", &adapted.window, ""), ("rate", &adapted.rate, "/s")];
-    for (name, course, unit) in limits {
-        let Some(Course { start, end, least, greatest, increases, decreases, .. }) = course else { continue };
+    for (name, history, unit) in limits {
+        let Some(LimitHistory { start, end, least, greatest, increases, decreases, .. }) = history else { continue };
         write!(
             f,
             "\n{name}: {start}{unit} at the beginning, {end}{unit} at the end, between {least} and {greatest}; "

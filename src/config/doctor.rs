@@ -2,14 +2,14 @@
 
 use super::limits::{self, DEFAULT_RATE};
 use crate::cli::DoctorArgs;
-use crate::doctor::{self, Plan};
+use crate::doctor::{self, Workload};
 use crate::error::Error;
 
 /// What `fragscan doctor` does.
 #[derive(Debug)]
 pub struct DoctorConfig {
     /// The scan that is meant to run.
-    pub plan: Plan,
+    pub workload: Workload,
     /// The interface to look at, if it was named.
     pub interface: Option<String>,
     /// How the findings are printed.
@@ -43,5 +43,5 @@ pub fn doctor(args: DoctorArgs) -> Result<DoctorConfig, Error> {
         let all = all.join(", ");
         return Err(Error::usage(format!("--interface: there is no interface {name:?}; there are: {all}")));
     }
-    Ok(DoctorConfig { plan: Plan { rate, window }, interface: args.interface, form })
+    Ok(DoctorConfig { workload: Workload { rate, window }, interface: args.interface, form })
 }

@@ -21,7 +21,7 @@ use crate::net::socket::{self, Local};
 use crate::output::{Filter, Format, is_stdout};
 use crate::record::{self, List, Selection};
 use crate::target::stream::Stream;
-use crate::target::{Dedup, FetchedEnds, Order, Origins, Ports, Reason, Source, Tally};
+use crate::target::{Dedup, ExclusionReason, FetchedEnds, Order, Origins, Ports, Source, Tally};
 
 /// What a scan does.
 pub struct ScanConfig {
@@ -249,9 +249,9 @@ pub fn why_nothing(tally: &Tally) -> String {
 pub fn what_is_left_out(tally: &Tally) -> String {
     let Tally { read, invalid, excluded, .. } = tally;
     let reasons = [
-        (Reason::Reserved, "in networks that are reserved, such as those for documentation, and never asked"),
-        (Reason::Private, "private, which are left out without --include-private unless they are arguments"),
-        (Reason::Listed, "excluded by you"),
+        (ExclusionReason::Reserved, "in networks that are reserved, such as those for documentation, and never asked"),
+        (ExclusionReason::Private, "private, which are left out without --include-private unless they are arguments"),
+        (ExclusionReason::Listed, "excluded by you"),
     ];
     let reasons = reasons.into_iter().filter(|(reason, _)| excluded[*reason] > 0);
     let reasons: Vec<_> = reasons.map(|(reason, why)| format!("; {} {why}", excluded[reason])).collect();

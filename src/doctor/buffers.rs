@@ -1,6 +1,6 @@
 //! Socket buffers: can what arrives while the scanner does not look wait for it?
 
-use super::{Finding, Level, Machine, Plan};
+use super::{Finding, Level, Machine, Workload};
 use crate::net::batch::BATCH;
 use crate::net::socket::BUFFER;
 
@@ -8,9 +8,9 @@ use crate::net::socket::BUFFER;
 ///
 /// Answers come as fast as questions go. A process that is not run for a second finds those of a second, and of no more
 /// targets than were in flight. Less room than that loses datagrams; less than the window needs is worth a note.
-pub(super) fn receive(machine: &Machine, plan: &Plan) -> Finding {
+pub(super) fn receive(machine: &Machine, workload: &Workload) -> Finding {
     const NAME: &str = "receive buffer";
-    let (second, all) = (plan.datagrams(1.0), plan.datagrams(TARGET_SECONDS));
+    let (second, all) = (workload.datagrams(1.0), workload.datagrams(TARGET_SECONDS));
     let better = if all > second { format!(", better for all {all} that can be on their way") } else { String::new() };
     let need = format!("room for the {second} answers of one second{better}");
     let Some(granted) = machine.granted.map(|granted| granted.receive_buffer as u64) else {
@@ -107,13 +107,13 @@ mod tests {
         Machine { granted, rmem_max: limit, wmem_max: limit, ..Machine::default() }
     }
 
-    fn plan(rate: f64) -> Plan {
-        Plan { rate: Some(rate), window: 10_000 }
+    fn workload(rate: f64) -> Workload {
+        Workload { rate: Some(rate), window: 10_000 }
     }
 
     #[test]
     fn a_stock_limit_loses_at_the_default_rate_and_the_command_lifts_it() {
-        let finding = receive(&machine(425_984, 425_984, Some(212_992)), &plan(2_000.0));
+        let finding = receive(&machine(425_984, 425_984, Some(212_992)), &workload(2_000.0));
         assert_eq!(finding.level, Level::Loss);
         assert_eq!(finding.mend.as_deref(), Some("sysctl -w net.core.rmem_max=16777216"));
         assert!(finding.seen.contains("twice the system's limit of 212992"), "{}", finding.seen);
@@ -123,22 +123,22 @@ mod tests {
 
     #[test]
     fn a_slow_scan_needs_less() {
-        let finding = receive(&machine(425_984, 425_984, Some(212_992)), &plan(100.0));
+        let finding = receive(&machine(425_984, 425_984, Some(212_992)), &workload(100.0));
         assert_eq!(finding.level, Level::Note, "a second's fit, those of ten do not");
-        assert_eq!(receive(&machine(425_984, 425_984, Some(212_992)), &plan(10.0)).level, Level::Ok);
+        assert_eq!(receive(&machine(425_984, 425_984, Some(212_992)), &workload(10.0)).level, Level::Ok);
     }
 
     #[test]
     fn a_forced_buffer_holds_the_default_window_and_says_that_it_was_forced() {
         let machine = machine(2 * BUFFER, 2 * BUFFER, Some(212_992));
-        let finding = receive(&machine, &Plan { rate: None, window: 10_000 });
+        let finding = receive(&machine, &Workload { rate: None, window: 10_000 });
         assert_eq!((finding.level, finding.mend), (Level::Ok, None));
         assert!(finding.seen.contains("as only a privileged process may"), "{}", finding.seen);
     }
 
     #[test]
     fn a_window_beyond_the_default_buffer_needs_a_flag_and_the_limit_only_where_it_binds() {
-        let wide = Plan { rate: None, window: 40_000 };
+        let wide = Workload { rate: None, window: 40_000 };
         let forced = receive(&machine(2 * BUFFER, 0, Some(212_992)), &wide);
         assert_eq!(forced.level, Level::Loss);
         let flag = "# the scan has to ask for it:\nfragscan scan --rcvbuf 64M -i servers.txt -o servers.csv";
@@ -151,7 +151,7 @@ mod tests {
 
     #[test]
     fn the_largest_window_asks_for_no_more_than_a_scan_takes() {
-        let finding = receive(&machine(2 * BUFFER, 0, None), &Plan { rate: None, window: 4_000_000 });
+        let finding = receive(&machine(2 * BUFFER, 0, None), &Workload { rate: None, window: 4_000_000 });
         assert!(finding.mend.unwrap().contains("--rcvbuf 1024M --window 932067 "));
     }
 

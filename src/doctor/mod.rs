@@ -20,9 +20,9 @@ use serde::Serialize;
 
 use crate::net::socket::Granted;
 
-/// The scan that is meant to run.
+/// Pace and window of the scan that a machine is checked for.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Plan {
+pub struct Workload {
     /// Datagrams a second; `None` is as fast as possible.
     pub rate: Option<f64>,
     /// Most targets in flight.
@@ -134,7 +134,7 @@ impl Finding {
     }
 }
 
-impl Plan {
+impl Workload {
     /// The pace as it is typed.
     fn pace(&self) -> String {
         self.rate.map_or_else(|| "--rate max".to_owned(), |rate| format!("{rate}/s"))
@@ -149,18 +149,18 @@ impl Plan {
 
 /// Every check, in the order in which a datagram meets what is checked: out, back, and around it.
 #[must_use]
-pub fn examine(machine: &Machine, plan: &Plan) -> Vec<Finding> {
+pub fn examine(machine: &Machine, workload: &Workload) -> Vec<Finding> {
     vec![
         buffers::send(machine),
-        queue::check(machine, plan),
-        tracking::check(machine, plan),
+        queue::check(machine, workload),
+        tracking::check(machine, workload),
         system::mtu(machine),
         system::fragments(machine),
-        buffers::receive(machine, plan),
+        buffers::receive(machine, workload),
         buffers::dropped(machine),
         system::open_files(machine),
         system::cpus(machine),
-        system::governor(machine, plan),
+        system::governor(machine, workload),
     ]
 }
 
@@ -170,7 +170,7 @@ mod tests {
 
     #[test]
     fn a_machine_of_which_nothing_can_be_read_is_unknown_and_loses_nothing() {
-        let findings = examine(&Machine::default(), &Plan { rate: Some(2_000.0), window: 10_000 });
+        let findings = examine(&Machine::default(), &Workload { rate: Some(2_000.0), window: 10_000 });
         assert_eq!(findings.len(), 10);
         for finding in findings {
             assert_eq!(finding.level, Level::Unknown, "{finding:?}");
@@ -180,17 +180,17 @@ mod tests {
 
     #[test]
     fn names_are_given_once() {
-        let findings = examine(&Machine::default(), &Plan { rate: None, window: 1 });
+        let findings = examine(&Machine::default(), &Workload { rate: None, window: 1 });
         let names: std::collections::HashSet<_> = findings.iter().map(|finding| finding.name).collect();
         assert_eq!(names.len(), findings.len());
     }
 
     #[test]
-    fn a_plan_counts_the_datagrams_of_a_time_up_to_its_window() {
-        let plan = |rate, window| Plan { rate, window };
-        assert_eq!(plan(Some(2_000.0), 10_000).datagrams(1.0), 2_000);
-        assert_eq!(plan(Some(50_000.0), 10_000).datagrams(1.0), 10_000);
-        assert_eq!(plan(Some(0.5), 10_000).datagrams(0.01), 1);
-        assert_eq!(plan(None, 10_000).datagrams(0.01), 10_000);
+    fn a_workload_counts_the_datagrams_of_a_time_up_to_its_window() {
+        let workload = |rate, window| Workload { rate, window };
+        assert_eq!(workload(Some(2_000.0), 10_000).datagrams(1.0), 2_000);
+        assert_eq!(workload(Some(50_000.0), 10_000).datagrams(1.0), 10_000);
+        assert_eq!(workload(Some(0.5), 10_000).datagrams(0.01), 1);
+        assert_eq!(workload(None, 10_000).datagrams(0.01), 10_000);
     }
 }

@@ -1,6 +1,6 @@
 //! The queue of the network interface: does a burst of one socket fit into it?
 
-use super::{Finding, Level, Machine, Plan};
+use super::{Finding, Level, Machine, Workload};
 use crate::net::batch::BATCH;
 
 /// A queueing discipline, as `tc -s qdisc show` prints it.
@@ -73,10 +73,10 @@ fn after<'a>(words: &[&'a str], name: &str) -> Option<&'a str> {
 ///
 /// What finds no room is dropped, and the kernel tells the scan, which sends it again a little later. So what is lost is
 /// the pace; but only for programs that ask for such errors, as this one does.
-pub(super) fn check(machine: &Machine, plan: &Plan) -> Finding {
+pub(super) fn check(machine: &Machine, workload: &Workload) -> Finding {
     const NAME: &str = "interface queue";
-    let burst = burst(plan);
-    let need = format!("room for {burst} datagrams, which is a batch or 10 ms at {}", plan.pace());
+    let burst = burst(workload);
+    let need = format!("room for {burst} datagrams, which is a batch or 10 ms at {}", workload.pace());
     let Some(interface) = &machine.interface else {
         return Finding::not_looked_at(NAME, "there is no default route; name an interface with --interface", need);
     };
@@ -110,8 +110,8 @@ pub(super) fn check(machine: &Machine, plan: &Plan) -> Finding {
 }
 
 /// Datagrams that may have to wait in the queue at once: a driver that is not served for a moment, or a batch.
-fn burst(plan: &Plan) -> u64 {
-    let of_a_moment = plan.rate.map_or(FASTEST, |rate| (rate * MOMENT).ceil() as u64);
+fn burst(workload: &Workload) -> u64 {
+    let of_a_moment = workload.rate.map_or(FASTEST, |rate| (rate * MOMENT).ceil() as u64);
     of_a_moment.clamp(BATCH as u64, MOST)
 }
 
@@ -165,7 +165,7 @@ qdisc clsact ffff: parent ffff:fff1
     fn finding(qdiscs: Vec<Qdisc>, rate: Option<f64>) -> Finding {
         let interface = Some("eth0".to_owned());
         let machine = Machine { interface, qdiscs: Some(qdiscs), tx_queue: Some(1_000), ..Machine::default() };
-        check(&machine, &Plan { rate, window: 10_000 })
+        check(&machine, &Workload { rate, window: 10_000 })
     }
 
     fn qdisc(kind: &str, limit: Option<u64>) -> Qdisc {
@@ -218,7 +218,7 @@ qdisc clsact ffff: parent ffff:fff1
         let interface = Some("a b'c".to_owned());
         let machine = Machine { interface, tx_queue: Some(10), ..Machine::default() };
         let short = Machine { qdiscs: Some(vec![qdisc("pfifo_fast", None)]), ..machine };
-        let finding = check(&short, &Plan { rate: Some(1.0), window: 10_000 });
+        let finding = check(&short, &Workload { rate: Some(1.0), window: 10_000 });
         assert_eq!(finding.level, Level::Loss);
         assert_eq!(finding.mend.as_deref(), Some(r"ip link set dev 'a b'\''c' txqueuelen 1000"));
         let sfq = self::finding(vec![qdisc("sfq", Some(127))], Some(20_000.0));

@@ -1,6 +1,6 @@
 //! Everything around the way of a datagram: packet sizes, reassembly, open files, CPUs.
 
-use super::{Finding, Level, Machine, Plan};
+use super::{Finding, Level, Machine, Workload};
 
 /// Packet sizes, against the largest replies that are sent in one piece.
 pub(super) fn mtu(machine: &Machine) -> Finding {
@@ -70,7 +70,7 @@ pub(super) fn cpus(machine: &Machine) -> Finding {
 }
 
 /// How the CPUs' frequency is governed, which matters at high rates only.
-pub(super) fn governor(machine: &Machine, plan: &Plan) -> Finding {
+pub(super) fn governor(machine: &Machine, workload: &Workload) -> Finding {
     const NAME: &str = "cpu frequency";
     let need = format!("anything but powersave from {HIGH_RATE}/s on");
     let Some(first) = machine.governors.as_ref().and_then(|governors| governors.first()) else {
@@ -78,7 +78,7 @@ pub(super) fn governor(machine: &Machine, plan: &Plan) -> Finding {
     };
     let saves = machine.governors.iter().flatten().any(|governor| governor == "powersave");
     let seen = if saves { "powersave" } else { first };
-    if !saves || plan.rate.is_some_and(|rate| rate < HIGH_RATE) {
+    if !saves || workload.rate.is_some_and(|rate| rate < HIGH_RATE) {
         return Finding::new(NAME, Level::Ok, seen, need);
     }
     let mend = "echo performance | tee /sys/devices/system/cpu/cpu*/cpufreq/scaling_governor";
@@ -152,7 +152,7 @@ mod tests {
     fn saving_power_matters_at_high_rates() {
         let level = |governors: &[&str], rate| {
             let governors = Some(governors.iter().map(|&name| name.to_owned()).collect());
-            governor(&Machine { governors, ..Machine::default() }, &Plan { rate, window: 1 }).level
+            governor(&Machine { governors, ..Machine::default() }, &Workload { rate, window: 1 }).level
         };
         assert_eq!(level(&["powersave"], Some(2_000.0)), Level::Ok);
         assert_eq!(level(&["performance", "powersave"], Some(50_000.0)), Level::Note);

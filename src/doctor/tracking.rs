@@ -1,9 +1,9 @@
 //! Connection tracking: every target of a scan becomes an entry of a table, and a full table takes no more.
 
-use super::{Finding, Level, Machine, Plan};
+use super::{Finding, Level, Machine, Workload};
 
 /// The table, against the entries that a scan makes.
-pub(super) fn check(machine: &Machine, plan: &Plan) -> Finding {
+pub(super) fn check(machine: &Machine, workload: &Workload) -> Finding {
     const NAME: &str = "connection tracking";
     let Some(table) = machine.tracking else {
         let what = "/proc/sys/net/netfilter/nf_conntrack_max is not there, as where nothing tracks connections";
@@ -12,9 +12,9 @@ pub(super) fn check(machine: &Machine, plan: &Plan) -> Finding {
     let timeout = table.udp_timeout;
     let seen = format!("{} of {} entries are taken, and one of UDP is kept for {timeout} s", table.count, table.max);
     // Each datagram makes one entry at most, and a later one to the same target keeps it for as long again.
-    let entries = plan.rate.map(|rate| (rate * timeout as f64).ceil() as u64);
+    let entries = workload.rate.map(|rate| (rate * timeout as f64).ceil() as u64);
     let need = match entries {
-        Some(entries) => format!("{entries} entries at {}", plan.pace()),
+        Some(entries) => format!("{entries} entries at {}", workload.pace()),
         None => "more entries than a table has, at --rate max".to_owned(),
     };
     if table.sees_udp == Some(false) {
@@ -61,7 +61,7 @@ mod tests {
 
     fn finding(max: u64, count: u64, sees_udp: Option<bool>, rate: Option<f64>) -> Finding {
         let tracking = Some(Tracking { max, count, udp_timeout: 30, sees_udp });
-        check(&Machine { tracking, ..Machine::default() }, &Plan { rate, window: 10_000 })
+        check(&Machine { tracking, ..Machine::default() }, &Workload { rate, window: 10_000 })
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::time::Instant;
 
 use super::finished::keep_answer;
-use super::flight::Slot;
+use super::flight::{Role, Slot};
 use super::reassembly::Kept;
 use super::recent::Sender;
 use super::{Direction, Engine, Leg, MOST_HELD, microseconds};
@@ -83,7 +83,10 @@ impl Engine {
     fn ask_protocol(&mut self, slot: Slot, data: &[u8]) -> Result<Step, DecodeError> {
         let Some(flight) = self.flights.get_mut(slot) else { return Ok(Step::Ignore(Ignored::Late)) };
         let (protocol, ask) = flight.asked(&self.plans, &self.settings);
-        let found = flight.list.as_deref_mut().unwrap_or(&mut self.found);
+        let found = match &mut flight.role {
+            Role::List(found) => &mut **found,
+            Role::Server => &mut self.found,
+        };
         let step = protocol.receive(&mut flight.session, &ask, data, found);
         let asked = Target { address: flight.address, plan: flight.plan, origin: flight.origin };
         // Bounded by the bytes of the datagram.

@@ -4,10 +4,10 @@ use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use super::finished::keep_answer;
-use super::flight::{Flight, Slot, State};
-use super::{Engine, Finished, Leg, Plan};
+use super::flight::{Flight, Role, Slot, State};
+use super::{Engine, Finished, Leg, ListEnd, Plan};
 use crate::protocol::{AnySession, Next};
-use crate::record::{Query, QuerySet, Status};
+use crate::record::{Query, Status};
 use crate::target::Target;
 
 impl Engine {
@@ -30,11 +30,10 @@ impl Engine {
         };
         match (next, over) {
             (Next::Finish | Next::Fail(_), _) | (_, None) => self.proceed(slot, next, now),
-            (_, Some(why)) if flight.list.is_some() => self.finish(slot, why, now),
-            (_, Some(why)) => {
+            (_, over) => {
                 // What comes next is not asked any more.
-                flight.reasons.note_all(QuerySet::ALL, why);
-                self.proceed(slot, Next::Finish, now);
+                let status = flight.outcome(over);
+                self.finish(slot, status, now);
             }
         }
     }
@@ -77,9 +76,8 @@ impl Engine {
         let Some(flight) = self.flights.get_mut(slot) else { return };
         match next {
             Next::Send | Next::SendOnce | Next::SendAfter(_) => {
-                let gap = flight.gap(flight.asked(&self.plans, &self.settings).0, &self.settings);
                 let asked = if let Next::SendAfter(pause) = next { now + pause } else { now };
-                let at = asked.max(flight.last_sent + gap);
+                let at = asked.max(flight.last_sent + flight.gap);
                 flight.tries = 0;
                 flight.once = next == Next::SendOnce;
                 if at <= now {
@@ -100,9 +98,8 @@ impl Engine {
                 self.note(slot, status);
                 self.silence(slot, now);
             }
-            Next::Finish if flight.answer_count > 0 || flight.list.is_some() => self.finish(slot, Status::Ok, now),
             Next::Finish => {
-                let status = flight.reasons.strongest().unwrap_or(Status::Timeout);
+                let status = flight.outcome(None);
                 self.finish(slot, status, now);
             }
             Next::Fail(status) => self.finish(slot, status, now),
@@ -116,7 +113,9 @@ impl Engine {
         let address = flight.address;
         let answered = flight.answer_count > 0;
         self.recent.end(&address, answered);
-        if self.end_list(slot, status) {
+        if let Role::List(found) = &flight.role {
+            let end = ListEnd::of(flight, found, status);
+            self.end_list(slot, end);
             return;
         }
         let settled = answered || matches!(status, Status::Ok | Status::Banned | Status::SendError | Status::Aborted);
@@ -169,8 +168,7 @@ impl Engine {
 
     /// Puts a target that has ended into the batch for the writer.
     pub(super) fn hand_over(&mut self, finished: Finished, answers: &[u8], now: Instant) {
-        self.batch.push(finished, answers);
-        self.batch_has_grown(now);
+        self.outbox.push(finished, answers, now);
         self.targets.finished += 1;
     }
 
@@ -253,6 +251,7 @@ impl Flight {
     /// Forgets the answers of one protocol and begins with another, or with the next try of one.
     pub(super) fn begin_leg(&mut self, leg: u16, plan: &Plan, budget: Instant) {
         self.leg = leg;
+        self.gap = plan.leg(leg).map_or(Duration::ZERO, |leg| leg.protocol.pace().server);
         self.session = AnySession::Fresh;
         self.tries = plan.round(leg);
         self.once = plan.rounds > 1;

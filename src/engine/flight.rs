@@ -43,6 +43,9 @@ pub(super) struct Flight {
     pub last_sent: Instant,
     /// When the current leg ends, come what may.
     pub budget: Instant,
+    /// The least time between two of its requests.
+    pub gap: Duration,
+    pub deadline_kind: DeadlineKind,
     /// Legs at whose ports nobody listens, a bit each.
     pub closed: u32,
     /// A late reply has brought it back to an earlier leg.
@@ -69,10 +72,30 @@ pub(super) struct Flight {
     pub parts: Option<usize>,
     /// Replies that were put together, soundly or not.
     pub joins: u32,
-    /// Bytes of datagrams that were kept as they came.
-    pub logged: usize,
-    /// What was found, if a list server is being asked.
-    pub list: Option<Box<Found>>,
+    /// Bytes of datagrams that may still be kept as they came.
+    pub log_room: usize,
+    pub role: Role,
+}
+
+/// What a flight is for. It is a server's unless it was begun as a list's; all else in which the two differ is data of
+/// the flight from then on.
+#[derive(Debug, Default)]
+pub(super) enum Role {
+    /// The answers of a server.
+    #[default]
+    Server,
+    /// A list of servers, and what it has named.
+    List(Box<Found>),
+}
+
+/// How the deadlines of a flight's tries are kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum DeadlineKind {
+    /// In a lane for each try: all flights wait equally long there, so that deadlines are set in the order in which they
+    /// are due.
+    InLane,
+    /// Apart from those of other flights, since it waits longer.
+    Apart,
 }
 
 /// Why queries have no answer.
@@ -259,9 +282,16 @@ impl Flight {
         (protocol, plan.ask(protocol, settings, self.address))
     }
 
-    /// The least time between two of its requests.
-    pub(super) fn gap(&self, protocol: AnyProtocol, settings: &Settings) -> Duration {
-        if self.list.is_some() { settings.list_gap } else { protocol.pace().server }
+    /// How it ends when nothing more is asked: `over` says why, unless its protocol is done.
+    pub(super) fn outcome(&mut self, over: Option<Status>) -> Status {
+        if let Role::List(_) = self.role {
+            return over.unwrap_or(Status::Ok);
+        }
+        if let Some(why) = over {
+            self.reasons.note_all(QuerySet::ALL, why);
+        }
+        let unanswered = || self.reasons.strongest().unwrap_or(Status::Timeout);
+        if self.answer_count > 0 { Status::Ok } else { unanswered() }
     }
 
     fn new(address: SocketAddr, now: Instant) -> Self {
@@ -284,6 +314,8 @@ impl Flight {
             forgotten: 0,
             last_sent: now,
             budget: now,
+            gap: Duration::ZERO,
+            deadline_kind: DeadlineKind::InLane,
             closed: 0,
             went_back: false,
             patience: None,
@@ -299,8 +331,8 @@ impl Flight {
             answer_count: 0,
             parts: None,
             joins: 0,
-            logged: 0,
-            list: None,
+            log_room: LOG_ROOM,
+            role: Role::Server,
         }
     }
 
@@ -313,6 +345,8 @@ impl Flight {
 
 /// Places for which memory is taken at once; a larger window grows into its own.
 const RESERVED: usize = 1 << 16;
+/// Bytes of datagrams that are kept as they came, of one server.
+const LOG_ROOM: usize = 512 << 10;
 /// Bytes of answers that a free place may hold on to.
 const KEPT_CAPACITY: usize = 4096;
 

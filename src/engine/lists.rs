@@ -1,11 +1,14 @@
 //! List servers among the targets: they make no rows, what they name is given to the source, and how each has ended is
 //! kept for the account of the run.
 
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 use std::time::{Duration, Instant};
 
 use super::Engine;
-use super::flight::{Flight, Slot};
+use super::flight::{DeadlineKind, Flight, Role, Slot};
 use crate::ledger::ListDatagrams;
+use crate::protocol::Found;
 use crate::record::Status;
 use crate::target::Target;
 
@@ -33,6 +36,19 @@ impl ListEnd {
     #[must_use]
     pub const fn unasked(origin: u32, status: Status) -> Self {
         Self { origin, status, servers: 0, is_cut: false, ragged: 0, sent: 0, received: 0 }
+    }
+
+    /// A list server whose flight ends with `status`, after it has named what is in `found`.
+    pub(super) fn of(flight: &Flight, found: &Found, status: Status) -> Self {
+        Self {
+            origin: flight.origin,
+            status,
+            servers: found.len() as u64,
+            is_cut: found.is_cut(),
+            ragged: found.ragged(),
+            sent: flight.sent.into(),
+            received: flight.received.into(),
+        }
     }
 
     /// Those that have `ended`, and those of `all`, by the numbers of their origins, that were not: the run was stopped
@@ -74,51 +90,78 @@ impl Engine {
     /// How the list servers have ended that have.
     #[must_use]
     pub fn lists(&self) -> &[ListEnd] {
-        &self.ended_lists
+        &self.lists.ended
     }
 
-    /// Begins a list, if the flight asks a list server.
-    pub(super) fn begin_list(&mut self, slot: Slot, now: Instant) -> bool {
-        let Some(flight) = self.flights.get_mut(slot) else { return false };
-        if flight.asked(&self.plans, &self.settings).0.lists().is_none() {
-            return false;
-        }
-        flight.list = Some(Box::default());
+    /// Begins to ask a list server, or has it wait while another flight asks its address. Lists have a pace of their own,
+    /// whatever their host's.
+    pub(super) fn start_list(&mut self, target: Target, now: Instant) -> Option<Slot> {
+        let slot = self.begin(target, now);
+        let Some(flight) = slot.and_then(|slot| self.flights.get_mut(slot)) else {
+            self.lists.postpone(target, now + self.until_retaken());
+            return None;
+        };
+        flight.role = Role::List(Box::default());
         // What ends a list is silence or that it says nothing new; how long it is nobody knows.
         flight.budget = now + LONGEST_LIST;
-        self.open_lists += 1;
-        true
+        flight.gap = self.settings.list_gap;
+        flight.deadline_kind = DeadlineKind::Apart;
+        flight.log_room = LOG_ROOM;
+        slot
     }
 
-    /// Ends a flight that asks a list server; false if it asks none.
-    pub(super) fn end_list(&mut self, slot: Slot, status: Status) -> bool {
-        let Some(flight) = self.flights.get_mut(slot) else { return false };
-        let Flight { address, plan, origin, sent, received, .. } = *flight;
-        let Some(found) = flight.list.take() else { return false };
-        self.ended_lists.push(ListEnd {
-            origin,
-            status,
-            servers: found.len() as u64,
-            is_cut: found.is_cut(),
-            ragged: found.ragged(),
-            sent: sent.into(),
-            received: received.into(),
-        });
-        self.open_lists -= 1;
+    /// Ends a flight that asks a list server.
+    pub(super) fn end_list(&mut self, slot: Slot, end: ListEnd) {
+        let Some(flight) = self.flights.get_mut(slot) else { return };
+        let Flight { address, plan, origin, .. } = *flight;
+        self.lists.ended(end);
         self.flights.remove(slot);
         self.source.handle_ended(Target { address, plan, origin });
         self.awaiting = false;
-        true
     }
 }
 
+/// The list servers of a run that are not in flight.
+#[derive(Debug, Default)]
+pub(super) struct Lists {
+    /// Those whose address is being asked already, and until when they wait.
+    waiting: BinaryHeap<Reverse<(Instant, Target)>>,
+    ended: Vec<ListEnd>,
+}
+
+impl Lists {
+    /// Keeps `list` until `at`, which must lie in the future.
+    fn postpone(&mut self, list: Target, at: Instant) {
+        self.waiting.push(Reverse((at, list)));
+    }
+
+    /// Takes a list whose time has come; call until `None`.
+    #[must_use]
+    pub(super) fn poll_ready(&mut self, now: Instant) -> Option<Target> {
+        self.earliest().filter(|at| *at <= now)?;
+        self.waiting.pop().map(|Reverse((_, list))| list)
+    }
+
+    /// When the next list is ready; `None` if none waits.
+    #[must_use]
+    pub(super) fn earliest(&self) -> Option<Instant> {
+        self.waiting.peek().map(|Reverse((at, _))| *at)
+    }
+
+    /// Keeps how a list has ended.
+    pub(super) fn ended(&mut self, end: ListEnd) {
+        self.ended.push(end);
+    }
+}
+
+/// Bytes of datagrams that are kept as they came, of one list: some ten times what the longest takes.
+const LOG_ROOM: usize = 64 << 20;
 /// A day, which no list takes.
 const LONGEST_LIST: Duration = Duration::from_hours(24);
 
 #[cfg(test)]
 mod tests {
-    use std::cmp::Reverse;
-    use std::collections::{BinaryHeap, HashMap, HashSet};
+    use std::collections::{HashMap, HashSet};
     use std::net::SocketAddr;
     use std::sync::{Arc, Mutex};
 
@@ -350,6 +393,25 @@ mod tests {
             ends.iter().map(|end| (end.origin, end.sent, end.word())).collect::<Vec<_>>(),
             [(0, 1, "aborted"), (1, 0, "aborted")]
         );
+    }
+
+    #[test]
+    fn a_list_that_has_waited_for_its_address_does_not_wait_for_its_host_too() {
+        let address = SocketAddr::from(([127, 0, 0, 1], 27_911));
+        let lists: Vec<_> = [0, 1].map(|number| Target { address, plan: number, origin: u32::from(number) }).into();
+        let plans: Arc<[_]> = [Plan::of(protocol("valve-master")), Plan::of(protocol("valve-master"))].into();
+        // The tries of the first list use up what their host is sent at once.
+        let settings = Settings { host_gap: Duration::from_hours(1), ..settings() };
+        let mut now = start();
+        let mut engine = Engine::new(settings, plans, Box::new(Source(lists.into_iter())), now);
+        let mut buffer = Vec::new();
+        while !engine.is_done() {
+            engine.handle_timeout(now);
+            while engine.poll_transmit(now, &mut buffer).is_some() {}
+            now = engine.poll_timeout(now).unwrap_or(now).max(now);
+        }
+        assert_eq!(engine.lists().iter().map(|end| (end.origin, end.sent)).collect::<Vec<_>>(), [(0, 3), (1, 3)]);
+        assert!(now - start() < Duration::from_mins(1), "each is given up after 7 s");
     }
 
     #[test]

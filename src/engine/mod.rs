@@ -28,30 +28,37 @@ pub mod deadlines;
 mod finished;
 mod flight;
 pub mod hosts;
+mod icmp;
 pub mod limiter;
 mod lists;
+mod outbox;
 mod reassembly;
 pub mod recent;
 mod send;
 mod settings;
+mod snapshot;
 #[cfg(test)]
 pub(crate) mod testing;
 #[cfg(test)]
 mod tests;
 
-pub use adapt::{Adapted, Change, Course, LEAST_RATE, LEAST_WINDOW, Reason};
+pub use adapt::{Adapted, Change, LEAST_RATE, LEAST_WINDOW, LimitHistory, Trigger};
 pub use answer::Oddity;
 pub use finished::{Batch, Direction, Finished, Logged};
 pub use flight::Reasons;
+pub use icmp::Icmp;
 pub use limiter::Rate;
 pub use lists::ListEnd;
 pub use settings::{Auto, Leg, Plan, Settings};
+pub use snapshot::Snapshot;
 
 use adapt::Adaptive;
 use deadlines::Deadlines;
 use flight::{Cause, FlightTable, Slot, State};
 use hosts::Hosts;
 use limiter::Limiter;
+use lists::Lists;
+use outbox::Outbox;
 use reassembly::Reassembly;
 use recent::Recent;
 use send::sent_because;
@@ -80,18 +87,9 @@ pub struct Engine {
     retries: VecDeque<Slot>,
     /// What servers that are no list servers name.
     found: Found,
-    /// List servers in flight.
-    open_lists: usize,
-    /// List servers whose address is being asked already.
-    waiting_lists: usize,
-    /// Datagrams that were to be kept as they came, and were too many of one flight.
-    unlogged: u64,
-    ended_lists: Vec<ListEnd>,
+    lists: Lists,
     whole: Vec<u8>,
-    batch: Batch,
-    batch_began: Option<Instant>,
-    full: VecDeque<Batch>,
-    spare: Vec<Batch>,
+    outbox: Outbox,
     targets: Targets,
     answered: u64,
     datagrams: Datagrams,
@@ -104,60 +102,6 @@ pub struct Transmit {
     pub to: SocketAddr,
     /// How many bytes were appended.
     pub size: usize,
-}
-
-/// An ICMP error that names a datagram of ours.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Icmp {
-    /// The host is there and the port is closed.
-    PortUnreachable,
-    /// The host cannot be reached.
-    HostUnreachable,
-    /// The network cannot be reached.
-    NetUnreachable,
-    /// A filter forbids it.
-    Prohibited,
-    /// Any other error.
-    Other,
-}
-
-impl Icmp {
-    /// The word that stands in the `icmp` column.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::PortUnreachable => "port_unreachable",
-            Self::HostUnreachable => "host_unreachable",
-            Self::NetUnreachable => "net_unreachable",
-            Self::Prohibited => "prohibited",
-            Self::Other => "other",
-        }
-    }
-}
-
-/// How a scan stands.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Snapshot {
-    /// Counters of targets.
-    pub targets: Targets,
-    /// Counters of datagrams.
-    pub datagrams: Datagrams,
-    /// Targets that have ended with an answer.
-    pub answered: u64,
-    /// Targets in flight; list servers are none.
-    pub in_flight: usize,
-    /// Targets that were read and not asked yet, as far as that is known.
-    pub not_started: u64,
-    /// Datagrams that were to be kept as they came, and were not: their servers sent too much.
-    pub unlogged: u64,
-    /// More may become known: lists, names or standard input are still coming in.
-    pub growing: bool,
-    /// There are no others, and will be none.
-    pub exhausted: bool,
-    /// Targets that may be in flight, if that adapts.
-    pub window: Option<usize>,
-    /// Datagrams that may leave in a second, if that adapts.
-    pub rate: Option<f64>,
 }
 
 impl Engine {
@@ -184,15 +128,9 @@ impl Engine {
             follow_ups: VecDeque::new(),
             retries: VecDeque::new(),
             found: Found::default(),
-            open_lists: 0,
-            waiting_lists: 0,
-            unlogged: 0,
-            ended_lists: Vec::new(),
+            lists: Lists::default(),
             whole: Vec::new(),
-            batch: Batch::default(),
-            batch_began: None,
-            full: VecDeque::new(),
-            spare: Vec::new(),
+            outbox: Outbox::default(),
             targets: Targets::default(),
             answered: 0,
             datagrams: Datagrams::default(),
@@ -348,24 +286,28 @@ impl Engine {
         }
     }
 
-    /// Targets that may be in flight at the moment. List servers take no room: a page may be minutes away.
+    /// Targets that may be in flight at the moment.
     fn window(&self) -> usize {
-        self.adaptive.as_ref().and_then(Adaptive::window).unwrap_or(self.settings.window) + self.open_lists
+        self.adaptive.as_ref().and_then(Adaptive::window).unwrap_or(self.settings.window)
+    }
+
+    /// Targets in flight. List servers are none, and take no room: a page may be minutes away.
+    fn targets_in_flight(&self) -> usize {
+        (self.targets.scheduled - self.targets.finished) as usize
     }
 
     /// When to call again, if nothing arrives before: for `poll_transmit`, `handle_timeout` or `poll_finished`.
     #[must_use]
     pub fn poll_timeout(&mut self, now: Instant) -> Option<Instant> {
         let work = !self.follow_ups.is_empty() || !self.retries.is_empty();
-        let room = self.may_start() && self.flights.len() < self.window();
-        let waiting = self.hosts.earliest().filter(|_| room);
+        let room = self.may_start() && self.targets_in_flight() < self.window();
+        let waiting = [self.hosts.earliest(), self.lists.earliest()].into_iter().flatten().min().filter(|_| room);
         let more = room && !self.exhausted && !self.hosts.is_full();
         let new = more && !self.awaiting;
         let arrival = (more && self.awaiting).then(|| now + ARRIVAL);
         let send = (work || new || waiting.is_some_and(|at| at <= now))
             .then(|| self.limiter.next_batch(now).unwrap_or(now).max(now));
-        let batch = self.batch_began.map(|began| began + BATCH_AGE);
-        [send, arrival, waiting.filter(|at| *at > now), batch, self.stopping, self.deadlines.earliest()]
+        [send, arrival, waiting.filter(|at| *at > now), self.outbox.due(), self.stopping, self.deadlines.earliest()]
             .into_iter()
             .flatten()
             .min()
@@ -387,19 +329,13 @@ impl Engine {
     /// back with [`Engine::recycle`].
     #[must_use]
     pub fn poll_finished(&mut self, now: Instant) -> Option<Batch> {
-        let old = self.batch_began.is_some_and(|began| now >= began + BATCH_AGE);
-        if old || (self.batch_began.is_some() && self.is_done()) {
-            self.close_batch();
-        }
-        self.full.pop_front()
+        let is_last = self.is_done();
+        self.outbox.poll(now, is_last)
     }
 
     /// Takes a used batch back, to fill it again.
-    pub fn recycle(&mut self, mut batch: Batch) {
-        batch.clear();
-        if self.spare.len() < MOST_SPARE {
-            self.spare.push(batch);
-        }
+    pub fn recycle(&mut self, batch: Batch) {
+        self.outbox.recycle(batch);
     }
 
     /// While `hold` is true, no new target is started; those in flight go on.
@@ -423,25 +359,8 @@ impl Engine {
     /// True when nothing is in flight and nothing will be.
     #[must_use]
     pub fn is_done(&self) -> bool {
-        let none_left = self.exhausted && self.hosts.waiting() == 0;
+        let none_left = self.exhausted && self.hosts.waiting() == 0 && self.lists.earliest().is_none();
         self.flights.len() == 0 && (none_left || self.stopping.is_some())
-    }
-
-    /// How the scan stands.
-    #[must_use]
-    pub fn snapshot(&self) -> Snapshot {
-        Snapshot {
-            targets: self.targets,
-            datagrams: self.datagrams,
-            answered: self.answered,
-            in_flight: self.flights.len() - self.open_lists,
-            not_started: self.source.remaining().unwrap_or(0) + (self.hosts.waiting() - self.waiting_lists) as u64,
-            unlogged: self.unlogged,
-            growing: self.source.is_growing(),
-            exhausted: self.exhausted || self.source.is_exhausted(),
-            window: self.adaptive.as_ref().and_then(Adaptive::window),
-            rate: self.adaptive.as_ref().and_then(Adaptive::rate),
-        }
     }
 
     /// Bytes of pieces, and of answers that wait for others of their target.
@@ -459,27 +378,12 @@ impl Engine {
             return;
         }
         let Some(flight) = self.flights.get_mut(slot) else { return };
-        let most = if flight.list.is_some() { MOST_LOGGED_OF_LIST } else { MOST_LOGGED };
-        if flight.logged + data.len() > most {
-            self.unlogged += 1;
+        let Some(left) = flight.log_room.checked_sub(data.len()) else {
+            self.outbox.count_unlogged();
             return;
-        }
-        flight.logged += data.len();
-        self.batch.log(direction, flight.address, at, data);
-        self.batch_has_grown(now);
-    }
-
-    fn batch_has_grown(&mut self, now: Instant) {
-        self.batch_began.get_or_insert(now);
-        if self.batch.is_full() {
-            self.close_batch();
-        }
-    }
-
-    fn close_batch(&mut self) {
-        let next = self.spare.pop().unwrap_or_default();
-        self.full.push_back(std::mem::replace(&mut self.batch, next));
-        self.batch_began = None;
+        };
+        flight.log_room = left;
+        self.outbox.log(direction, flight.address, at, data, now);
     }
 }
 
@@ -487,10 +391,6 @@ fn microseconds(time: Duration) -> u32 {
     u32::try_from(time.as_micros()).unwrap_or(u32::MAX)
 }
 
-/// Bytes of datagrams that are kept as they came, of one flight.
-const MOST_LOGGED: usize = 512 << 10;
-/// The same of a list: some ten times what the longest takes.
-const MOST_LOGGED_OF_LIST: usize = 64 << 20;
 /// Bytes of pieces, and of answers that wait for others of their target, that all flights together may share; beside it
 /// each has a little of its own.
 const MOST_HELD: usize = 64 << 20;
@@ -498,7 +398,3 @@ const MOST_HELD: usize = 64 << 20;
 const CONGESTION_PAUSE: Duration = Duration::from_millis(10);
 /// How soon a source that had nothing is asked again.
 const ARRIVAL: Duration = Duration::from_millis(10);
-/// A batch is handed over when its first target has waited this long.
-const BATCH_AGE: Duration = Duration::from_millis(100);
-/// Empty batches that are kept.
-const MOST_SPARE: usize = 64;

@@ -5,7 +5,7 @@ use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use super::adapt::Adaptive;
-use super::flight::{Cause, Slot, State};
+use super::flight::{Cause, DeadlineKind, Slot, State};
 use super::{Direction, Engine, Finished, ListEnd, Transmit, microseconds};
 use crate::ledger::Datagrams;
 use crate::record::Status;
@@ -17,49 +17,55 @@ impl Engine {
         if !self.may_start() {
             return None;
         }
-        if self.flights.len() >= self.window() {
+        if self.targets_in_flight() >= self.window() {
             self.adaptive.iter_mut().for_each(Adaptive::handle_full_window);
             return None;
         }
-        // Bounded by the room for targets that wait: a turn starts a target, keeps one for later, or ends the loop.
+        // Bounded by the room for targets that wait, and by the lists of the run: a turn starts a target, keeps one for
+        // later, or ends the loop.
         loop {
-            let target = match self.hosts.poll_ready(now) {
-                Some(target) => {
-                    self.waiting_lists -= usize::from(self.is_list(target));
-                    target
-                }
-                None if self.exhausted || self.hosts.is_full() => return None,
-                None => match self.poll_source(now) {
-                    Poll::Pending => {
-                        self.awaiting = true;
-                        return None;
-                    }
-                    Poll::Ready(None) => {
-                        self.exhausted = true;
-                        return None;
-                    }
-                    Poll::Ready(Some(target)) => {
-                        self.awaiting = false;
-                        let pace = self.plans[usize::from(target.plan)].legs[0].protocol.pace();
-                        // Lists have a pace of their own.
-                        if !self.is_list(target) && !self.hosts.admit(target, pace.host, now) {
-                            continue;
-                        }
-                        target
-                    }
-                },
+            let slot = if let Some(list) = self.lists.poll_ready(now) {
+                self.start_list(list, now)
+            } else if let Some(server) = self.hosts.poll_ready(now) {
+                self.start_server(server, now)
+            } else if self.exhausted || self.hosts.is_full() {
+                return None;
+            } else {
+                let next = self.poll_source(now);
+                self.awaiting = next.is_pending();
+                self.exhausted = matches!(next, Poll::Ready(None));
+                let Poll::Ready(Some(target)) = next else { return None };
+                self.start(target, now)
             };
-            if let Some(slot) = self.begin(target, now) {
-                return Some(slot);
+            if slot.is_some() {
+                return slot;
             }
-            // Another plan has a flight to this address; ours waits until it is likely to have ended.
-            self.waiting_lists += usize::from(self.is_list(target));
-            self.hosts.postpone(target, now + self.settings.timeout.max(SHORTEST_WAIT));
         }
     }
 
-    fn is_list(&self, target: Target) -> bool {
-        self.plans[usize::from(target.plan)].legs[0].protocol.lists().is_some()
+    /// Begins a target that the source has given, or keeps it for later.
+    fn start(&mut self, target: Target, now: Instant) -> Option<Slot> {
+        let plan = &self.plans[usize::from(target.plan)];
+        if plan.asks_for_list() {
+            return self.start_list(target, now);
+        }
+        let pace = plan.legs[0].protocol.pace();
+        if self.hosts.admit(target, pace.host, now) { self.start_server(target, now) } else { None }
+    }
+
+    fn start_server(&mut self, target: Target, now: Instant) -> Option<Slot> {
+        let slot = self.begin(target, now);
+        if slot.is_some() {
+            self.targets.scheduled += 1;
+        } else {
+            self.hosts.postpone(target, now + self.until_retaken());
+        }
+        slot
+    }
+
+    /// How long a target waits whose address another plan has a flight to: until that is likely to have ended.
+    pub(super) fn until_retaken(&self) -> Duration {
+        self.settings.timeout.max(SHORTEST_WAIT)
     }
 
     /// Asks the source, and ends the names that it could not resolve: their targets are nowhere to be asked.
@@ -68,8 +74,8 @@ impl Engine {
         // Bounded by what the source has taken in by now.
         while let Some(Unresolved { plan, origin }) = self.source.poll_unresolved() {
             let nowhere = SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0);
-            if self.plans[usize::from(plan)].legs[0].protocol.lists().is_some() {
-                self.ended_lists.push(ListEnd::unasked(origin, Status::Unresolved));
+            if self.plans[usize::from(plan)].asks_for_list() {
+                self.lists.ended(ListEnd::unasked(origin, Status::Unresolved));
                 continue;
             }
             let finished = Finished { plan, origin, ..Finished::new(nowhere, Status::Unresolved, None) };
@@ -79,7 +85,8 @@ impl Engine {
         next
     }
 
-    fn begin(&mut self, target: Target, now: Instant) -> Option<Slot> {
+    /// Begins a flight to a server; `None` if its address is in flight already.
+    pub(super) fn begin(&mut self, target: Target, now: Instant) -> Option<Slot> {
         let own = target.address.port();
         // A plan whose rules all fail is asked at the target's own port.
         let (leg, port) = self.plans[usize::from(target.plan)].next_leg(0, own).unwrap_or((0, own));
@@ -91,9 +98,6 @@ impl Engine {
         flight.begin_leg(leg, &self.plans[usize::from(target.plan)], now + self.settings.budget);
         flight.origin = target.origin;
         self.recent.begin(&address);
-        if !self.begin_list(slot, now) {
-            self.targets.scheduled += 1;
-        }
         Some(slot)
     }
 
@@ -130,10 +134,9 @@ impl Engine {
         flight.retries += u32::from(flight.last_cause == Cause::Retry);
         // Nobody is asked again before its protocol's gap is over, however short the time-out.
         let another = !flight.once && flight.tries < self.settings.retries;
-        let gap = if another { flight.gap(protocol, &self.settings) } else { Duration::ZERO };
+        let gap = if another { flight.gap } else { Duration::ZERO };
         let at = now + self.settings.wait(flight.tries).max(gap);
-        // List servers are waited for so long that the lane's other deadlines would be out of order.
-        if at <= flight.budget && flight.list.is_none() {
+        if at <= flight.budget && flight.deadline_kind == DeadlineKind::InLane {
             self.deadlines.set_in_lane(slot.index, flight.tries.min(16) as u8, at);
         } else {
             self.deadlines.set(slot.index, at.min(flight.budget));

@@ -112,6 +112,12 @@ impl Plan {
         Self { legs, rounds: 1, parameters: "".into() }
     }
 
+    /// True if list servers are asked, for the servers that they name; such a plan has no other legs.
+    #[must_use]
+    pub fn asks_for_list(&self) -> bool {
+        self.legs[0].protocol.lists().is_some()
+    }
+
     /// True if no leg is in another protocol.
     #[must_use]
     pub fn speaks_only(&self, protocol: AnyProtocol) -> bool {

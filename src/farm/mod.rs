@@ -6,7 +6,7 @@
 
 use std::net::{Ipv4Addr, SocketAddr};
 
-use crate::protocol::{self, AnyProtocol, Auto, Engine, Manner, Persona, Replies};
+use crate::protocol::{self, AnyProtocol, Auto, GameEngine, Manner, Persona, Replies};
 use crate::rng::{AddressHasher, mix, unit};
 
 pub mod link;
@@ -117,10 +117,10 @@ impl Farm {
     pub fn persona(&self, index: u32, client: SocketAddr) -> Persona {
         let FarmSettings { ship, goldsource, dual, legacy, .. } = self.settings;
         let engines = [
-            (ship, Engine::TheShip),
-            (goldsource, Engine::GoldSource),
-            (dual, Engine::GoldSourceDual),
-            (legacy, Engine::GoldSourceLegacy),
+            (ship, GameEngine::TheShip),
+            (goldsource, GameEngine::GoldSource),
+            (dual, GameEngine::GoldSourceDual),
+            (legacy, GameEngine::GoldSourceLegacy),
         ];
         let is_one = |share: Share, purpose| unit(self.hash(index, purpose)) < share.fraction();
         let challenge = is_one(self.settings.challenge, CHALLENGE)

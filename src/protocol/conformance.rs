@@ -4,8 +4,8 @@ use std::collections::HashSet;
 use std::net::SocketAddr;
 
 use super::{
-    AnyProtocol, AnySession, Ask, Dissection, Engine, Found, Join, Manner, Next, Persona, Replies, Step, all, by_name,
-    master, of_lists, of_servers,
+    AnyProtocol, AnySession, Ask, Dissection, Found, GameEngine, Join, Manner, Next, Persona, Replies, Step, all,
+    by_name, master, of_lists, of_servers,
 };
 use crate::record::{COLUMNS, Flags, Query, QuerySet, QueryStatus, ServerRecord, Value};
 use crate::rng::{AddressHasher, Rng, mix};
@@ -328,5 +328,10 @@ fn requests_of_other_protocols_are_not_answered() {
 }
 
 const MOST_JOINED: usize = 16 << 20;
-const ENGINES: [Engine; 5] =
-    [Engine::Source, Engine::TheShip, Engine::GoldSource, Engine::GoldSourceDual, Engine::GoldSourceLegacy];
+const ENGINES: [GameEngine; 5] = [
+    GameEngine::Source,
+    GameEngine::TheShip,
+    GameEngine::GoldSource,
+    GameEngine::GoldSourceDual,
+    GameEngine::GoldSourceLegacy,
+];

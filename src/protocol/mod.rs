@@ -27,13 +27,17 @@ mod found;
 pub mod master;
 mod persona;
 mod progress;
+mod replies;
+mod short_text;
 pub mod valve_filter;
 
 pub use fields::{Dissection, Field, Fields, Scribe, Shown};
 pub use found::Found;
 pub use master::{Roll, Style};
-pub use persona::{Engine, Manner, Persona, Replies, ShortText};
+pub use persona::{GameEngine, Manner, Persona};
 pub use progress::Progress;
+pub use replies::Replies;
+pub use short_text::ShortText;
 
 registry! {
     a2s,

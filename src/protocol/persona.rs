@@ -1,7 +1,6 @@
 //! What a simulated server is, as numbers: every protocol makes its answers from the same persona.
 
-use std::fmt::{self, Write};
-
+use super::short_text::ShortText;
 use crate::rng::mix;
 
 /// One simulated server. It is only numbers, so that a farm of millions needs no memory: everything else (name, map,
@@ -19,7 +18,7 @@ pub struct Persona {
     /// How it treats whoever asks.
     pub manner: Manner,
     /// Which of Valve's engines it runs. Protocols of other families do not care.
-    pub engine: Engine,
+    pub engine: GameEngine,
     /// It has so many rules that they do not fit in one datagram.
     pub split: bool,
     /// It has as many, and compresses them, if its engine can.
@@ -46,7 +45,7 @@ pub enum Manner {
 
 /// An engine of Valve's, by how its servers answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Engine {
+pub enum GameEngine {
     /// Source.
     #[default]
     Source,
@@ -60,7 +59,7 @@ pub enum Engine {
     GoldSourceLegacy,
 }
 
-impl Engine {
+impl GameEngine {
     /// True for those that cut replies as GoldSource does.
     #[must_use]
     pub const fn is_gold_source(self) -> bool {
@@ -163,73 +162,6 @@ impl Persona {
     }
 }
 
-/// At most 64 bytes of text, without an allocation.
-#[derive(Clone, Copy)]
-pub struct ShortText {
-    bytes: [u8; 64],
-    length: usize,
-}
-
-impl ShortText {
-    /// Formats `arguments`; what does not fit is left out.
-    #[must_use]
-    pub fn format(arguments: fmt::Arguments<'_>) -> Self {
-        let mut text = Self { bytes: [0; 64], length: 0 };
-        // The only error is that the text is full, and then it holds what fits.
-        let _ = text.write_fmt(arguments);
-        text
-    }
-
-    /// The text as bytes.
-    #[must_use]
-    pub fn as_bytes(&self) -> &[u8] {
-        &self.bytes[..self.length]
-    }
-}
-
-impl Write for ShortText {
-    fn write_str(&mut self, text: &str) -> fmt::Result {
-        let room = self.bytes.len() - self.length;
-        let fits = text.floor_char_boundary(room);
-        self.bytes[self.length..self.length + fits].copy_from_slice(&text.as_bytes()[..fits]);
-        self.length += fits;
-        if fits == text.len() { Ok(()) } else { Err(fmt::Error) }
-    }
-}
-
-/// Datagrams that a simulated server sends back; reused from request to request.
-#[derive(Debug, Default)]
-pub struct Replies {
-    bytes: Vec<u8>,
-    ends: Vec<usize>,
-}
-
-impl Replies {
-    /// Adds one datagram that `write` appends to the buffer.
-    pub fn push(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
-        write(&mut self.bytes);
-        self.ends.push(self.bytes.len());
-    }
-
-    /// The datagrams, in the order in which they are sent.
-    pub fn iter(&self) -> impl Iterator<Item = &[u8]> {
-        let starts = std::iter::once(0).chain(self.ends.iter().copied());
-        starts.zip(&self.ends).map(|(start, &end)| &self.bytes[start..end])
-    }
-
-    /// True when there is no reply.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.ends.is_empty()
-    }
-
-    /// Forgets the datagrams and keeps the capacity.
-    pub fn clear(&mut self) {
-        self.bytes.clear();
-        self.ends.clear();
-    }
-}
-
 const REGIONS: [&str; 8] = ["EU", "US-East", "US-West", "BR", "AU", "SEA", "東京", "RU"];
 const STYLES: [&str; 8] = [
     "24/7 Dust2, no lag",
@@ -281,7 +213,7 @@ mod tests {
             port: 27_015,
             challenge: None,
             manner: Manner::Sound,
-            engine: Engine::Source,
+            engine: GameEngine::Source,
             split: false,
             bzip2: false,
             alone: false,
@@ -296,24 +228,5 @@ mod tests {
             assert!(persona.bots() <= persona.players());
             assert!(persona.name().as_bytes().len() < 64);
         }
-    }
-
-    #[test]
-    fn text_that_does_not_fit_is_cut_between_characters() {
-        let text = ShortText::format(format_args!("{}日本", "x".repeat(60)));
-        assert_eq!(text.as_bytes(), format!("{}日", "x".repeat(60)).as_bytes());
-    }
-
-    #[test]
-    fn replies_come_out_as_they_went_in() {
-        let mut replies = Replies::default();
-        assert!(replies.is_empty());
-        replies.push(|out| out.extend_from_slice(b"one"));
-        replies.push(|_| ());
-        replies.push(|out| out.extend_from_slice(b"three"));
-        let all: Vec<_> = replies.iter().collect();
-        assert_eq!(all, [&b"one"[..], b"", b"three"]);
-        replies.clear();
-        assert_eq!(replies.iter().count(), 0);
     }
 }

@@ -28,7 +28,7 @@ use super::sweep::{Step, sweep};
 
 /// Why a target is not asked although it could be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Reason {
+pub enum ExclusionReason {
     /// In a network where no server can be.
     Reserved,
     /// In a private network, and neither typed as an argument nor allowed by `--include-private`.
@@ -37,7 +37,7 @@ pub enum Reason {
     Listed,
 }
 
-impl Reason {
+impl ExclusionReason {
     /// All reasons, in the order of their values.
     pub const ALL: [Self; 3] = [Self::Reserved, Self::Private, Self::Listed];
 
@@ -292,7 +292,7 @@ mod tests {
         let network = lookup("192.0.2.1".parse().expect("an address")).expect("a row");
         assert_eq!((network.name, network.rfc), ("Documentation (TEST-NET-1)", 5737));
         assert_eq!(lookup("1.1.1.1".parse().expect("an address")), None);
-        assert_eq!(Reason::ALL.map(Reason::as_str), ["reserved", "private", "listed"]);
-        assert!(Reason::ALL.iter().enumerate().all(|(place, &reason)| reason as usize == place));
+        assert_eq!(ExclusionReason::ALL.map(ExclusionReason::as_str), ["reserved", "private", "listed"]);
+        assert!(ExclusionReason::ALL.iter().enumerate().all(|(place, &reason)| reason as usize == place));
     }
 }

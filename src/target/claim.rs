@@ -11,7 +11,7 @@ use std::collections::{BinaryHeap, HashMap};
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use super::blocklist::{Class, Reason};
+use super::blocklist::{Class, ExclusionReason};
 use super::exclude::{Zone, Zones, blocked};
 use super::ip_range::address;
 use super::ports::{PortSets, Ports};
@@ -229,7 +229,7 @@ impl Group {
             }
             if !zone.listed.is_empty() {
                 ports = Arc::new(ports.subtract(&zone.listed));
-                tally.excluded[Reason::Listed] += expanded(&self.ports) - expanded(&ports);
+                tally.excluded[ExclusionReason::Listed] += expanded(&self.ports) - expanded(&ports);
             }
             if let Some(reason) = blocked(zone.class, self.typed) {
                 tally.excluded[reason] += expanded(&ports);

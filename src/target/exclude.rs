@@ -6,7 +6,7 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use super::blocklist::{self, Class, Reason};
+use super::blocklist::{self, Class, ExclusionReason};
 use super::ip_range::{IpRange, key};
 use super::ports::{PortSets, Ports};
 use super::sweep::{Step, sweep};
@@ -46,7 +46,7 @@ pub enum Ruling {
     /// It cannot be asked.
     Invalid,
     /// It is not asked on purpose.
-    Excluded(Reason),
+    Excluded(ExclusionReason),
 }
 
 impl Exclusions {
@@ -107,7 +107,7 @@ impl Zones {
         let zone = self.0.get(self.0.partition_point(|zone| zone.last < key)).filter(|zone| zone.first <= key)?;
         match zone.class {
             Class::Invalid => Some(Ruling::Invalid),
-            _ if zone.listed.contains(port) => Some(Ruling::Excluded(Reason::Listed)),
+            _ if zone.listed.contains(port) => Some(Ruling::Excluded(ExclusionReason::Listed)),
             class => blocked(class, typed).map(Ruling::Excluded),
         }
     }
@@ -120,10 +120,10 @@ impl Zones {
 }
 
 /// Whether, and why, the blocklist alone excludes a class.
-pub(super) const fn blocked(class: Class, typed: bool) -> Option<Reason> {
+pub(super) const fn blocked(class: Class, typed: bool) -> Option<ExclusionReason> {
     match class {
-        Class::Reserved => Some(Reason::Reserved),
-        Class::Private if !typed => Some(Reason::Private),
+        Class::Reserved => Some(ExclusionReason::Reserved),
+        Class::Private if !typed => Some(ExclusionReason::Private),
         Class::Private | Class::Ordinary | Class::Loopback | Class::Invalid => None,
     }
 }
@@ -185,7 +185,7 @@ mod tests {
     fn private_networks_need_a_word_from_the_user() {
         let zones = Exclusions::new(false).zones();
         for address in ["10.1.2.3:1", "100.64.0.1:1", "[fd00::1]:1"] {
-            assert_eq!(ruling(&zones, address, false), Some(Ruling::Excluded(Reason::Private)));
+            assert_eq!(ruling(&zones, address, false), Some(Ruling::Excluded(ExclusionReason::Private)));
             assert_eq!(ruling(&zones, address, true), None);
             assert_eq!(ruling(&Exclusions::new(true).zones(), address, false), None);
         }
@@ -194,7 +194,7 @@ mod tests {
     #[test]
     fn reserved_networks_are_excluded_even_when_typed_and_loopback_never() {
         let zones = Exclusions::new(true).zones();
-        assert_eq!(ruling(&zones, "224.0.0.1:1", true), Some(Ruling::Excluded(Reason::Reserved)));
+        assert_eq!(ruling(&zones, "224.0.0.1:1", true), Some(Ruling::Excluded(ExclusionReason::Reserved)));
         assert_eq!(ruling(&zones, "127.0.0.1:1", false), None);
         assert_eq!(ruling(&zones, "[::1]:1", false), None);
         assert_eq!(ruling(&zones, "127.255.255.255:1", true), Some(Ruling::Invalid));
@@ -208,12 +208,12 @@ mod tests {
         exclusions.exclude(block("10.0.0.128/25"), Some(&Ports::one(8)));
         exclusions.exclude(block("127.0.0.9/32"), None);
         let zones = exclusions.zones();
-        assert_eq!(ruling(&zones, "10.0.0.1:7", true), Some(Ruling::Excluded(Reason::Listed)));
+        assert_eq!(ruling(&zones, "10.0.0.1:7", true), Some(Ruling::Excluded(ExclusionReason::Listed)));
         assert_eq!(ruling(&zones, "10.0.0.1:8", true), None);
-        assert_eq!(ruling(&zones, "10.0.0.1:8", false), Some(Ruling::Excluded(Reason::Private)));
-        assert_eq!(ruling(&zones, "10.0.0.129:7", false), Some(Ruling::Excluded(Reason::Listed)));
-        assert_eq!(ruling(&zones, "10.0.0.129:8", true), Some(Ruling::Excluded(Reason::Listed)));
-        assert_eq!(ruling(&zones, "127.0.0.9:8", true), Some(Ruling::Excluded(Reason::Listed)));
+        assert_eq!(ruling(&zones, "10.0.0.1:8", false), Some(Ruling::Excluded(ExclusionReason::Private)));
+        assert_eq!(ruling(&zones, "10.0.0.129:7", false), Some(Ruling::Excluded(ExclusionReason::Listed)));
+        assert_eq!(ruling(&zones, "10.0.0.129:8", true), Some(Ruling::Excluded(ExclusionReason::Listed)));
+        assert_eq!(ruling(&zones, "127.0.0.9:8", true), Some(Ruling::Excluded(ExclusionReason::Listed)));
     }
 
     #[test]
@@ -221,7 +221,7 @@ mod tests {
         let mut exclusions = Exclusions::new(false);
         exclusions.exclude(block("::/0"), None);
         let zones = exclusions.zones();
-        assert_eq!(ruling(&zones, "[2a00::1]:1", true), Some(Ruling::Excluded(Reason::Listed)));
+        assert_eq!(ruling(&zones, "[2a00::1]:1", true), Some(Ruling::Excluded(ExclusionReason::Listed)));
         assert_eq!(ruling(&zones, "8.8.8.8:1", true), None);
     }
 

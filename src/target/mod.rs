@@ -44,7 +44,7 @@ mod sweep;
 #[cfg(test)]
 mod tests;
 
-pub use self::blocklist::Reason;
+pub use self::blocklist::ExclusionReason;
 pub use self::dedup::{Dedup, NewRange};
 pub use self::exclude::{Exclusions, Ruling, Zones};
 pub use self::fetched::{Fetched, FetchedEnd, FetchedEnds};
@@ -134,9 +134,9 @@ pub struct Tally {
     pub excluded: PerReason,
 }
 
-/// One count for each [`Reason`].
+/// One count for each [`ExclusionReason`].
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct PerReason([u64; Reason::ALL.len()]);
+pub struct PerReason([u64; ExclusionReason::ALL.len()]);
 
 impl PerReason {
     /// The sum over all reasons.
@@ -146,16 +146,16 @@ impl PerReason {
     }
 }
 
-impl Index<Reason> for PerReason {
+impl Index<ExclusionReason> for PerReason {
     type Output = u64;
 
-    fn index(&self, reason: Reason) -> &u64 {
+    fn index(&self, reason: ExclusionReason) -> &u64 {
         &self.0[reason as usize]
     }
 }
 
-impl IndexMut<Reason> for PerReason {
-    fn index_mut(&mut self, reason: Reason) -> &mut u64 {
+impl IndexMut<ExclusionReason> for PerReason {
+    fn index_mut(&mut self, reason: ExclusionReason) -> &mut u64 {
         &mut self.0[reason as usize]
     }
 }

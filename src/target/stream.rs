@@ -15,7 +15,7 @@ use crossbeam_channel::{Receiver, TryRecvError};
 use super::dedup::{Dedup, NewRange};
 use super::names::{Answer, Fate, Mention, Names};
 use super::permute::Permutation;
-use super::{Fetched, IpRange, Order, Ports, Reason, Ruling, Source, Tally, Target, Unresolved, Zones};
+use super::{ExclusionReason, Fetched, IpRange, Order, Ports, Ruling, Source, Tally, Target, Unresolved, Zones};
 use crate::rng::Rng;
 
 /// What comes out of a stream.
@@ -283,8 +283,8 @@ impl Stream {
         tally.read += 1;
         let is_elsewhere = target.address.ip().is_loopback() && !loopback;
         match self.zones.ruling(&target.address, false) {
-            Some(Ruling::Invalid) => tally.excluded[Reason::Reserved] += 1,
-            _ if is_elsewhere => tally.excluded[Reason::Reserved] += 1,
+            Some(Ruling::Invalid) => tally.excluded[ExclusionReason::Reserved] += 1,
+            _ if is_elsewhere => tally.excluded[ExclusionReason::Reserved] += 1,
             _ => self.admit(target, false, tally),
         }
     }
@@ -488,7 +488,11 @@ mod tests {
                 stream.handle_found(list, named.parse().unwrap());
             }
             let tally = *tally.lock().unwrap();
-            assert_eq!((tally.read, tally.invalid, tally.excluded[Reason::Reserved]), (3, 0, 3 - taken), "{address}");
+            assert_eq!(
+                (tally.read, tally.invalid, tally.excluded[ExclusionReason::Reserved]),
+                (3, 0, 3 - taken),
+                "{address}"
+            );
             assert_eq!(stream.window.len() as u64, taken, "{address}");
         }
     }

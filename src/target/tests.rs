@@ -81,8 +81,8 @@ fn all_of_ipv4_on_all_ports_is_counted_exactly() {
     let (set, tally) = build(builder, Order::Shuffled);
     assert_eq!(tally.read, 65_535 << 32);
     assert_eq!(tally.invalid, 2 * 65_535); // 0.0.0.0 and 127.255.255.255
-    assert_eq!(tally.excluded[Reason::Listed], (65_535 << 24) + (1 << 24));
-    assert_eq!(tally.excluded[Reason::Private], 0);
+    assert_eq!(tally.excluded[ExclusionReason::Listed], (65_535 << 24) + (1 << 24));
+    assert_eq!(tally.excluded[ExclusionReason::Private], 0);
     assert_eq!(tally.read, tally.invalid + tally.excluded.total() + set.len());
     assert!(set.nth(set.len() - 1).is_some() && set.nth(set.len()).is_none());
     assert!(set.has_ipv4() && !set.has_ipv6() && !set.all_loopback());
@@ -173,11 +173,11 @@ fn expand(include_private: bool, calls: &[Call]) -> (Vec<Target>, Tally) {
                         if class == blocklist::Class::Invalid {
                             tally.invalid += 1;
                         } else if listed(ip, port) {
-                            tally.excluded[Reason::Listed] += 1;
+                            tally.excluded[ExclusionReason::Listed] += 1;
                         } else if class == blocklist::Class::Reserved {
-                            tally.excluded[Reason::Reserved] += 1;
+                            tally.excluded[ExclusionReason::Reserved] += 1;
                         } else if class == blocklist::Class::Private && !typed && !include_private {
-                            tally.excluded[Reason::Private] += 1;
+                            tally.excluded[ExclusionReason::Private] += 1;
                         } else if seen.insert((*plan, address)) {
                             kept.push(Target { address, plan: *plan, origin: origin as u32 });
                         } else {

@@ -14,7 +14,8 @@ use crate::rng::Rng;
 use crate::target::names::{Answer, Mention};
 use crate::target::stream::{Item, Lists, Stream};
 use crate::target::{
-    Dedup, Exclusions, Fetched, FetchedEnds, IpRange, Order, Origins, Ports, Reason, Ruling, Tally, TargetSetBuilder,
+    Dedup, ExclusionReason, Exclusions, Fetched, FetchedEnds, IpRange, Order, Origins, Ports, Ruling, Tally,
+    TargetSetBuilder,
 };
 
 /// Something that names targets.
@@ -153,8 +154,8 @@ fn twin(case: &Case) -> Account {
     let listed = here.into_iter().map(|server| (server, true)).chain(there.into_iter().map(|server| (server, false)));
     for (server, on_loopback) in listed.chain(case.fetched.iter().map(|server| (server, false))) {
         let ruling = match zones.ruling(server, false) {
-            Some(Ruling::Invalid) => Some(Ruling::Excluded(Reason::Reserved)),
-            None if server.ip().is_loopback() && !on_loopback => Some(Ruling::Excluded(Reason::Reserved)),
+            Some(Ruling::Invalid) => Some(Ruling::Excluded(ExclusionReason::Reserved)),
+            None if server.ip().is_loopback() && !on_loopback => Some(Ruling::Excluded(ExclusionReason::Reserved)),
             ruling => ruling,
         };
         take(*server, 0, ruling);

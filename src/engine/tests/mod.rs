@@ -7,7 +7,7 @@ use super::testing::{List, Simulation, protocol, settings};
 use super::*;
 use crate::farm::link::LinkSettings;
 use crate::farm::{Behaviour, Farm, FarmSettings, Share, Speaks};
-use crate::protocol::{Engine as Kind, Manner, in_auto, probe};
+use crate::protocol::{GameEngine, Manner, in_auto, probe};
 use crate::record::{Flags, Query, QuerySet, QueryStatus, ServerRecord};
 use crate::target::{PortRule, Target};
 

@@ -32,11 +32,11 @@ fn servers_of_every_kind_end_as_what_they_are() {
             continue;
         }
         assert_eq!(record.name.as_str().map(str::as_bytes), Some(persona.name().as_bytes()));
-        assert_eq!(record.flags.contains(Flags::GOLDSOURCE_DUAL), persona.engine == Kind::GoldSourceDual);
+        assert_eq!(record.flags.contains(Flags::GOLDSOURCE_DUAL), persona.engine == GameEngine::GoldSourceDual);
         assert!(!record.flags.contains(Flags::MALFORMED) && !record.flags.contains(Flags::COUNT_MISMATCH));
         assert_eq!(record.player_list.len(), usize::from(persona.players()));
         let deaths = record.player_list.iter().all(|player| player.deaths.is_some());
-        assert!(record.player_list.is_empty() || deaths == (persona.engine == Kind::TheShip));
+        assert!(record.player_list.is_empty() || deaths == (persona.engine == GameEngine::TheShip));
         assert_eq!(record.rules.len() as u32, persona.rules());
         let gold_source = persona.engine.is_gold_source();
         assert_eq!(record.query(Query::Ping) == QueryStatus::Ok, gold_source);

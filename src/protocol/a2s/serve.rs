@@ -11,7 +11,7 @@ use super::{
     CHALLENGE, DETAILS, GETCHALLENGE, INFO, INFO_REQUEST, Info, NO_CHALLENGE, PING, PING_REQUEST, PLAYERS,
     PLAYERS_REQUEST, PRINT, RULES, RULES_REQUEST, message, players, put_message, rules,
 };
-use crate::protocol::{Engine, Manner, Persona, Replies, ShortText};
+use crate::protocol::{GameEngine, Manner, Persona, Replies, ShortText};
 use crate::record::{Flags, Player};
 use crate::rng::mix;
 
@@ -117,7 +117,7 @@ fn told_apart(request: &[u8]) -> Option<(Asked, &[u8])> {
 
 /// True for servers that give challenges only to those who ask for nothing else.
 fn needs_getchallenge(persona: &Persona) -> bool {
-    persona.engine == Engine::GoldSourceLegacy && persona.pick(30, 4) == 0
+    persona.engine == GameEngine::GoldSourceLegacy && persona.pick(30, 4) == 0
 }
 
 fn push_challenge(challenge: [u8; 4], replies: &mut Replies) {
@@ -140,17 +140,17 @@ pub(in crate::protocol) fn push_rules(persona: &Persona, replies: &mut Replies) 
 }
 
 fn push_info(persona: &Persona, replies: &mut Replies) {
-    let old = matches!(persona.engine, Engine::GoldSourceDual | Engine::GoldSourceLegacy);
+    let old = matches!(persona.engine, GameEngine::GoldSourceDual | GameEngine::GoldSourceLegacy);
     if old {
         replies.push(|out| {
             put_message(out, DETAILS, &[]);
             put_details(persona, out);
         });
     }
-    if persona.engine == Engine::GoldSourceDual {
+    if persona.engine == GameEngine::GoldSourceDual {
         push_players(persona, replies);
     }
-    if persona.engine != Engine::GoldSourceLegacy {
+    if persona.engine != GameEngine::GoldSourceLegacy {
         replies.push(|out| {
             put_message(out, INFO, &[]);
             put_info(persona, out);
@@ -177,7 +177,7 @@ fn put_info(persona: &Persona, out: &mut Vec<u8>) {
         os: Some(os(persona)),
         password: Some(u8::from(persona.password())),
         vac: Some(u8::from(persona.pick(24, 5) > 0)),
-        ship: (persona.engine == Engine::TheShip).then_some([1, 3, 3]),
+        ship: (persona.engine == GameEngine::TheShip).then_some([1, 3, 3]),
         version: Some(b"1.0.0.1"),
         edf: EDFS[persona.pick(21, EDFS.len() as u64) as usize],
         port: Some(persona.port),
@@ -236,7 +236,7 @@ fn details(persona: &Persona, name: &[u8], write: impl FnOnce(&Details<'_>)) {
 /// Writes the body of a `D`.
 fn put_players(persona: &Persona, out: &mut Vec<u8>) {
     let names: Vec<ShortText> = (0..persona.players().into()).map(|number| persona.player_name(number)).collect();
-    let ship = persona.engine == Engine::TheShip;
+    let ship = persona.engine == GameEngine::TheShip;
     let all = (0..).zip(&names).map(|(number, name)| Player {
         name: name.as_bytes(),
         index: Some(if persona.engine.is_gold_source() { number as u8 + 1 } else { 0 }),
@@ -300,7 +300,7 @@ fn compressed(message: &[u8]) -> Vec<u8> {
 
 fn game(persona: &Persona) -> (&'static str, &'static str, u32) {
     let games: &[_] = match persona.engine {
-        Engine::TheShip => &[("ship", "The Ship", 2400)],
+        GameEngine::TheShip => &[("ship", "The Ship", 2400)],
         engine if engine.is_gold_source() => &GOLD_SOURCE_GAMES,
         _ => &GAMES,
     };

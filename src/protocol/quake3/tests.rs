@@ -2,7 +2,7 @@ use std::net::SocketAddr;
 
 use super::*;
 use crate::offline::{Recording, recognise};
-use crate::protocol::{Engine, Manner};
+use crate::protocol::{GameEngine, Manner};
 use crate::record::{Flags, Letter, Player, Status};
 use crate::rng::{AddressHasher, mix};
 
@@ -316,7 +316,7 @@ fn either_dialect_reads_the_servers_of_the_other() {
             port: 27_960,
             challenge: None,
             manner: Manner::Sound,
-            engine: Engine::Source,
+            engine: GameEngine::Source,
             split: index % 3 == 0,
             bzip2: false,
             alone: false,
