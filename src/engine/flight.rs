@@ -134,8 +134,8 @@ pub(super) enum Cause {
 
 /// Names a flight, and no other that may use its place later.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Slot {
-    pub index: u32,
+pub struct Slot {
+    pub(super) index: u32,
     generation: u32,
 }
 

@@ -12,7 +12,7 @@
 //! Bytes from the network never make a verb fail: they become an outcome of their target and a counter.
 
 use std::collections::VecDeque;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -42,14 +42,14 @@ mod tests;
 pub use adapt::{Adapted, Change, Course, LEAST_RATE, LEAST_WINDOW, Reason};
 pub use answer::Oddity;
 pub use finished::{Batch, Direction, Finished, Logged};
-pub use flight::Reasons;
+pub use flight::{Reasons, Slot};
 pub use limiter::Rate;
 pub use lists::ListEnd;
 pub use settings::{Auto, Leg, Plan, Settings};
 
 use adapt::Adaptive;
 use deadlines::Deadlines;
-use flight::{Cause, FlightTable, Slot, State};
+use flight::{Cause, FlightTable, State};
 use hosts::Hosts;
 use limiter::Limiter;
 use reassembly::Reassembly;
@@ -100,6 +100,8 @@ pub struct Engine {
 /// A datagram to send; its bytes were appended to the caller's buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Transmit {
+    /// The flight that it belongs to: name it when the system does not send it.
+    pub slot: Slot,
     /// Where it goes.
     pub to: SocketAddr,
     /// How many bytes were appended.
@@ -217,27 +219,28 @@ impl Engine {
         self.transmit(slot, now, buffer)
     }
 
-    /// Takes the news that the operating system refused to send to `to`, with its error number.
-    pub fn handle_send_error(&mut self, now: Instant, to: SocketAddr, os_error: i32) {
+    /// Records that the operating system refused to send to `to`, with its error number. `slot` is that of the datagram, if
+    /// it is known which one it was; the error then ends no other flight, even one that has the same address.
+    pub fn handle_send_error(&mut self, now: Instant, slot: Option<Slot>, to: SocketAddr, os_error: i32) {
         self.datagrams.send_errors += 1;
-        let Some(slot) = self.flights.find(&to) else { return };
+        let Some(slot) = self.in_flight(slot, &to) else { return };
         let Some(flight) = self.flights.get_mut(slot) else { return };
         flight.os_error = Some(os_error);
         self.finish(slot, Status::SendError, now);
     }
 
-    /// Takes the news that the system has no room for the datagram to `to` at the moment, and has not sent it: the try
+    /// Records that the system has no room for the datagram of `slot` to `to` at the moment, and has not sent it: the try
     /// does not count, and is repeated in a while, within the limits on the pace.
-    pub fn handle_congestion(&mut self, now: Instant, to: SocketAddr, os_error: i32) {
+    pub fn handle_congestion(&mut self, now: Instant, slot: Slot, to: SocketAddr, os_error: i32) {
         self.datagrams.congested += 1;
-        let Some(slot) = self.flights.find(&to) else { return };
+        let Some(slot) = self.in_flight(Some(slot), &to) else { return };
         let Some(flight) = self.flights.get_mut(slot) else { return };
         if flight.state != State::Waiting {
             // Something has come in the meantime; the flight is beyond that datagram.
             return;
         }
         if now >= flight.budget {
-            self.handle_send_error(now, to, os_error);
+            self.handle_send_error(now, Some(slot), to, os_error);
             return;
         }
         if let Some(adaptive) = &mut self.adaptive {
@@ -255,9 +258,10 @@ impl Engine {
         self.deadlines.set(slot.index, (now + CONGESTION_PAUSE).min(flight.budget));
     }
 
-    /// Takes an ICMP error about a datagram that went to `to`. A closed port ends the target at once; any other error
-    /// is remembered, and is the reason if nothing else comes.
-    pub fn handle_icmp(&mut self, now: Instant, to: SocketAddr, icmp: Icmp) {
+    /// Records an ICMP error about a datagram that went to `to`, sent by the host `offender` if that is known. A closed
+    /// port ends the target at once; any other error is remembered, and is the reason if nothing else comes. A router's
+    /// error counts like one of the host itself.
+    pub fn handle_icmp(&mut self, now: Instant, to: SocketAddr, _offender: Option<IpAddr>, icmp: Icmp) {
         let Some(slot) = self.flights.find(&to) else {
             self.datagrams.icmp_stray += 1;
             return;
@@ -447,6 +451,13 @@ impl Engine {
     /// Bytes of pieces, and of answers that wait for others of their target.
     fn held(&self) -> usize {
         self.answer_bytes + self.reassembly.held()
+    }
+
+    /// The flight that a datagram to `to` belongs to, if it is still there: that of `slot`, or whichever has the address.
+    fn in_flight(&mut self, slot: Option<Slot>, to: &SocketAddr) -> Option<Slot> {
+        let Some(slot) = slot else { return self.flights.find(to) };
+        // A plan may have moved on to another port since.
+        self.flights.get_mut(slot).is_some_and(|flight| flight.address == *to).then_some(slot)
     }
 
     fn may_start(&self) -> bool {
