@@ -22,7 +22,8 @@ use crate::protocol;
 /// Starts the servers, says where they are, and answers until Ctrl-C.
 pub(super) fn run(args: FarmArgs) -> Result<ExitCode, Error> {
     let config = config::farm(args)?;
-    let signals = Signals::new(signals::stopping()).map_err(|source| net::Error::on("waiting for", "signals", source))?;
+    let signals =
+        Signals::new(signals::stopping()).map_err(|source| net::Error::on("waiting for", "signals", source))?;
     match &config.replay {
         Some(folder) => replay(folder, &config, signals)?,
         None => simulate(config, signals)?,

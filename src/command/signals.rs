@@ -117,3 +117,102 @@ fn hear(signal: i32) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::net::{SocketAddr, UdpSocket};
+    use std::thread::JoinHandle;
+    use std::time::{Duration, Instant};
+
+    use crossbeam_channel::{after, bounded};
+
+    use super::*;
+    use crate::engine::testing::{List, protocol, settings};
+    use crate::engine::{Engine, Oddity, Plan, Settings, Snapshot};
+    use crate::net::batch::Path;
+    use crate::net::driver::{Driver, Handover, Outcome, Watch, read_clocks};
+    use crate::net::socket::Local;
+    use crate::net::udp::Udp;
+
+    struct Unwatched;
+
+    impl Watch for Unwatched {
+        fn interval(&self) -> Option<Duration> {
+            None
+        }
+
+        fn look(&mut self, _now: Instant, _snapshot: &Snapshot) {}
+
+        fn odd(&mut self, _from: SocketAddr, _oddity: &Oddity, _data: &[u8]) {}
+
+        fn stopping(&mut self, _snapshot: &Snapshot, _grace: Duration) {}
+    }
+
+    /// A run that waits for hours, and what it is stopped by.
+    fn start(silent: SocketAddr) -> (Stopper, JoinHandle<Outcome>) {
+        let hours = Duration::from_hours(9);
+        let settings = Settings { timeout: hours, budget: hours, ..settings() };
+        let plans = [Plan::of(protocol("a2s"))];
+        let engine = Engine::new(settings, plans.into(), Box::new(List::of([silent])), read_clocks().0);
+        let sockets = Udp::open(&Local::default(), (true, false), Path::Mmsg).unwrap();
+        let (batches, _unwritten) = bounded(9);
+        let (_, returned) = bounded(9);
+        let driver = Driver::new(engine, sockets, Handover { batches, returned }).unwrap();
+        (driver.stopper(), thread::spawn(move || driver.run(&mut Unwatched).unwrap()))
+    }
+
+    fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
+        for _ in 0..5_000 {
+            if is_so() {
+                return;
+            }
+            let _ = after(Duration::from_millis(1)).recv();
+        }
+        panic!("{what}: not within five seconds");
+    }
+
+    /// One test: a signal is heard by all runs of the process.
+    #[test]
+    fn signals_stop_runs_beside_each_other_and_after_each_other_and_those_that_begin_too_late() {
+        if sys::is_ignored(SIGTERM) {
+            // Whoever started the tests wants it so.
+            return;
+        }
+        let server = UdpSocket::bind("127.0.0.1:0").unwrap();
+        let silent = server.local_addr().unwrap();
+        let raise = || signal_hook::low_level::raise(SIGTERM).unwrap();
+        let is_over = |run: JoinHandle<Outcome>| {
+            wait_until("the second signal", || run.is_finished());
+            let outcome = run.join().unwrap();
+            assert_eq!((outcome.stop, outcome.snapshot.targets.finished), (Some(Stop::Signal(SIGTERM)), 1));
+        };
+        for beside in [2, 1] {
+            let watched = |(stopper, run)| {
+                let watching = Watching::begin().unwrap();
+                watching.stop(stopper);
+                (watching, run)
+            };
+            let runs: Vec<_> = (0..beside).map(|_| watched(start(silent))).collect();
+            // Each has sent its datagram: it runs.
+            for _ in &runs {
+                server.recv_from(&mut [0; 64]).unwrap();
+            }
+            raise();
+            wait_until("the first signal", || runs.iter().all(|(watching, _)| watching.has_heard()));
+            assert!(runs.iter().all(|(_, run)| !run.is_finished()), "what is in flight has its time");
+            raise();
+            let (watching, runs): (Vec<_>, Vec<_>) = runs.into_iter().unzip();
+            runs.into_iter().for_each(is_over);
+            drop(watching);
+        }
+
+        let watching = Watching::begin().unwrap();
+        raise();
+        wait_until("a signal between two runs", || watching.has_heard());
+        let (stopper, run) = start(silent);
+        server.recv_from(&mut [0; 64]).unwrap();
+        watching.stop(stopper);
+        raise();
+        is_over(run);
+    }
+}

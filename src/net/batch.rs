@@ -40,7 +40,7 @@ impl Path {
 
     /// Something that sends and receives so.
     #[must_use]
-    pub fn open(self) -> Box<dyn DatagramIo> {
+    pub fn open(self) -> Box<dyn DatagramIo + Send> {
         match self {
             Self::Mmsg => Box::new(Mmsg::new()),
             Self::Portable => Box::new(Portable::new()),

@@ -6,11 +6,10 @@
 //! The engine does not know lanes, and the next datagram may belong to any. Therefore:
 //!
 //! * Queues are filled until one that flows has a batch, which the next flush takes to the system.
-//! * A queue that is blocked is filled up to a batch too. What comes for it beyond that is handed back
-//!   ([`Refusal::Full`]), and the others go on. For the engine that is a send for which there was no room: it costs no
-//!   try and comes again a little later, charged once more, so that nothing piles up.
-//! * Once a batch has been handed back, or every queue is full, nothing more is asked for until the blocked lanes are
-//!   tried again, [`RETRY`] later. A blockage that lasts costs no more time than that.
+//! * A queue that is blocked is filled up to a batch too. What comes for it beyond that is refused
+//!   ([`Refusal::Full`]): the engine parks that flight until no lane is blocked, and goes on with those of the others.
+//!   It then leaves within the limits on the pace.
+//! * When every queue is full, nothing more is asked for until the blocked lanes are tried again, [`RETRY`] later.
 
 use std::io::{self, ErrorKind};
 use std::net::SocketAddr;
@@ -25,8 +24,6 @@ use crate::engine::Slot;
 #[derive(Debug)]
 pub struct Queues {
     all: Vec<Queue>,
-    /// Datagrams that were handed back since a blocked lane was tried last.
-    handed_back: usize,
     has_room: bool,
 }
 
@@ -52,15 +49,13 @@ impl Queues {
     #[must_use]
     pub fn new(lanes: usize) -> Self {
         let all = std::iter::repeat_with(Queue::default).take(lanes).collect();
-        Self { all, handed_back: 0, has_room: true }
+        Self { all, has_room: true }
     }
 
     /// Queues a datagram for a lane.
     pub fn submit(&mut self, lane: usize, slot: Slot, to: SocketAddr, data: &[u8]) -> Result<(), Refusal> {
         let queue = &mut self.all[lane];
         if queue.outgoing.is_full() {
-            self.handed_back += 1;
-            self.has_room &= self.handed_back < BATCH;
             return Err(Refusal::Full);
         }
         queue.outgoing.push(slot, to, data);
@@ -86,15 +81,13 @@ impl Queues {
     /// Hands what waits to `system`, and tells what came of each datagram.
     pub fn flush(&mut self, now: Instant, system: &mut impl System, tell: &mut impl FnMut(Event<'_>)) {
         for (lane, queue) in self.all.iter_mut().enumerate() {
-            match queue.blocked_until {
-                Some(until) if now < until => continue,
-                Some(_) => self.handed_back = 0,
-                None => {}
+            if queue.blocked_until.is_some_and(|until| now < until) {
+                continue;
             }
             let blocked = send_all(lane, &mut queue.outgoing, system, tell);
             queue.blocked_until = blocked.then(|| now + RETRY);
         }
-        self.has_room = self.handed_back < BATCH && !self.are_all_full();
+        self.has_room = !self.are_all_full();
     }
 
     fn are_all_full(&self) -> bool {
@@ -103,12 +96,7 @@ impl Queues {
 }
 
 /// Sends what waits for a lane; true if the system takes no more at the moment.
-fn send_all(
-    lane: usize,
-    outgoing: &mut Outgoing,
-    system: &mut impl System,
-    tell: &mut impl FnMut(Event<'_>),
-) -> bool {
+fn send_all(lane: usize, outgoing: &mut Outgoing, system: &mut impl System, tell: &mut impl FnMut(Event<'_>)) -> bool {
     let mut failures = 0;
     // Bounded by the datagrams of the queue and the failures that are allowed in a row.
     while let Some((slot, to, _)) = outgoing.front() {
@@ -218,3 +206,150 @@ impl Outgoing {
 pub const RETRY: Duration = Duration::from_millis(1);
 /// Failures in a row that may be those of earlier datagrams.
 const MOST_FAILURES: usize = 8;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::testing::start;
+
+    const MS: Duration = Duration::from_millis(1);
+
+    fn to(port: u16) -> SocketAddr {
+        SocketAddr::from(([127, 0, 0, 1], port))
+    }
+
+    /// Says of each datagram, by its port, what the next of these is.
+    struct Scripted<F>(F);
+
+    impl<F: FnMut(usize, u16) -> Result<(), i32>> System for Scripted<F> {
+        fn send(&mut self, lane: usize, outgoing: &Outgoing) -> io::Result<usize> {
+            let mut left = 0;
+            for (_, to, data) in outgoing.iter() {
+                assert_eq!(data, to.port().to_be_bytes());
+                match (self.0)(lane, to.port()) {
+                    Ok(()) => left += 1,
+                    Err(error) if left == 0 => return Err(io::Error::from_raw_os_error(error)),
+                    Err(_) => break,
+                }
+            }
+            Ok(left)
+        }
+
+        fn errors(&mut self, _lane: usize, _tell: &mut impl FnMut(Event<'_>)) {}
+    }
+
+    fn submit(queues: &mut Queues, lane: usize, port: u16) -> Result<(), Refusal> {
+        queues.submit(lane, Slot::numbered(port.into()), to(port), &port.to_be_bytes())
+    }
+
+    /// What was told, in a word and with the port of each.
+    fn flush(
+        queues: &mut Queues,
+        now: Instant,
+        system: impl FnMut(usize, u16) -> Result<(), i32>,
+    ) -> Vec<(&'static str, u16)> {
+        let mut told = Vec::new();
+        queues.flush(now, &mut Scripted(system), &mut |event| {
+            let (word, slot, to) = match event {
+                Event::Accepted { slot, to } => ("accepted", slot, to),
+                Event::Congested { slot, to, os_error: libc::ENOBUFS } => ("congested", slot, to),
+                Event::Blocked { slot, to } => ("blocked", slot, to),
+                Event::Failed(Failure { to, slot: Some(slot), cause: Cause::Local(libc::EPERM), offender: None }) => {
+                    ("refused", slot, to)
+                }
+                other => panic!("{other:?}"),
+            };
+            assert_eq!(slot, Slot::numbered(to.port().into()));
+            told.push((word, to.port()));
+        });
+        told
+    }
+
+    #[test]
+    fn what_becomes_of_each_datagram_is_told() {
+        let mut queues = Queues::new(2);
+        for (lane, port) in [(0, 1), (1, 2), (0, 3), (1, 4), (0, 5), (1, 6)] {
+            submit(&mut queues, lane, port).unwrap();
+        }
+        let says = |_, port| match port {
+            3 => Err(libc::EPERM),
+            2 => Err(libc::ENOBUFS),
+            4 => Err(libc::EAGAIN),
+            _ => Ok(()),
+        };
+        let now = start();
+        let told = flush(&mut queues, now, says);
+        assert_eq!(told, [("accepted", 1), ("refused", 3), ("accepted", 5), ("congested", 2), ("blocked", 4)]);
+        assert_eq!(queues.blocked_until(), Some(now + RETRY));
+        // The others go on meanwhile, and it is not tried too soon.
+        submit(&mut queues, 0, 7).unwrap();
+        assert_eq!(flush(&mut queues, now + MS / 2, |_, _| Ok(())), [("accepted", 7)]);
+        assert_eq!(flush(&mut queues, now + MS, |_, _| Ok(())), [("accepted", 4), ("accepted", 6)]);
+        assert_eq!(queues.blocked_until(), None);
+    }
+
+    #[test]
+    fn a_queue_holds_a_batch_and_there_is_room_for_as_long_as_another_may_take_more() {
+        let mut queues = Queues::new(2);
+        let now = start();
+        let blocked = |lane, _| if lane == 0 { Err(libc::EAGAIN) } else { Ok(()) };
+        submit(&mut queues, 0, 1).unwrap();
+        flush(&mut queues, now, blocked);
+        for port in 2..=64 {
+            assert!(queues.has_room());
+            submit(&mut queues, 0, port).unwrap();
+        }
+        assert!(queues.has_room(), "for lane 1");
+        assert_eq!(submit(&mut queues, 0, 65), Err(Refusal::Full));
+        for port in 101..=164 {
+            assert!(queues.has_room());
+            submit(&mut queues, 1, port).unwrap();
+        }
+        assert!(!queues.has_room(), "the batch of lane 1 can leave");
+        assert_eq!(flush(&mut queues, now, blocked).len(), 64);
+        assert!(queues.has_room());
+        // Both are blocked and full.
+        for port in 101..=164 {
+            submit(&mut queues, 1, port).unwrap();
+        }
+        assert_eq!(flush(&mut queues, now + MS, |_, _| Err(libc::EAGAIN)), [("blocked", 1), ("blocked", 101)]);
+        assert!(!queues.has_room());
+        assert_eq!(flush(&mut queues, now + 2 * MS, |_, _| Ok(())).len(), 128);
+        assert!(queues.has_room());
+    }
+
+    #[test]
+    fn datagrams_leave_in_order_and_stay_until_they_have() {
+        let mut outgoing = Outgoing::default();
+        let slot = Slot::numbered;
+        for port in 1..=3 {
+            outgoing.push(slot(port.into()), to(port), &vec![port as u8; usize::from(port)]);
+        }
+        assert_eq!(outgoing.front(), Some((slot(1), to(1), &[1][..])));
+        outgoing.advance(1);
+        let left = [(slot(2), to(2), &[2, 2][..]), (slot(3), to(3), &[3, 3, 3])];
+        assert_eq!(outgoing.iter().collect::<Vec<_>>(), left);
+        assert_eq!(outgoing.front(), Some(left[0]));
+        assert_eq!(outgoing.len(), 2);
+        outgoing.advance(2);
+        assert!(outgoing.is_empty() && outgoing.front().is_none());
+    }
+
+    #[test]
+    fn a_queue_that_never_runs_empty_does_not_grow() {
+        let mut outgoing = Outgoing::default();
+        let mut next = 0;
+        let mut push = |outgoing: &mut Outgoing| {
+            outgoing.push(Slot::numbered(0), to(next), &next.to_be_bytes());
+            next += 1;
+        };
+        (0..BATCH).for_each(|_| push(&mut outgoing));
+        for port in 0..10_000 {
+            assert_eq!(outgoing.front(), Some((Slot::numbered(0), to(port), &port.to_be_bytes()[..])));
+            outgoing.advance(1);
+            push(&mut outgoing);
+            assert_eq!(outgoing.len(), BATCH);
+            assert!(outgoing.ends.len() <= 2 * BATCH && outgoing.bytes.len() <= 4 * BATCH);
+        }
+    }
+}

@@ -9,7 +9,7 @@ use std::time::Instant;
 use super::batch::BATCH;
 use super::sys::Cause;
 use super::transport::{Event, Failure, Refusal, Transport};
-use crate::engine::{Engine, Oddity, Snapshot};
+use crate::engine::{Engine, Oddity, Snapshot, Transmit};
 
 /// Whoever is told of a datagram that was not used: its sender, what is odd about it, and its bytes.
 pub type Odd<'a> = &'a mut dyn FnMut(SocketAddr, &Oddity, &[u8]);
@@ -58,22 +58,20 @@ impl<T: Transport> Turn<T> {
     /// The second half: a batch of what may leave at `now` is sent. Then finished targets can be taken from the engine.
     pub fn send(&mut self, engine: &mut Engine, now: Instant) {
         self.request.clear();
-        let mut unsendable = 0;
-        while unsendable < BATCH
+        // Bounded by the room that there is, and by those for whom there is none.
+        let mut refused = 0;
+        while refused < BATCH
             && self.transport.has_room()
             && let Some(transmit) = engine.poll_transmit(now, &mut self.request)
         {
-            match self.transport.submit(transmit.slot, transmit.to, &self.request) {
-                Ok(()) => {}
-                Err(Refusal::Full) => engine.handle_congestion(now, transmit.slot, transmit.to, libc::EAGAIN),
-                Err(Refusal::NoLane(error)) => {
-                    unsendable += 1;
-                    engine.handle_send_error(now, Some(transmit.slot), transmit.to, error);
-                }
+            if let Err(refusal) = self.transport.submit(transmit.slot, transmit.to, &self.request) {
+                refused += 1;
+                refuse(engine, now, transmit, refusal);
             }
             self.request.clear();
         }
         self.transport.flush(now, &mut |event| tell(engine, now, event, &mut |_, _, _| {}));
+        engine.set_blocked(self.transport.blocked_until().is_some());
     }
 
     /// When the next turn is due, if nothing comes before.
@@ -94,6 +92,13 @@ impl<T: Transport> Turn<T> {
         let mut snapshot = engine.snapshot();
         snapshot.datagrams.dropped_by_kernel = self.transport.dropped();
         snapshot
+    }
+}
+
+fn refuse(engine: &mut Engine, now: Instant, Transmit { slot, to, .. }: Transmit, refusal: Refusal) {
+    match refusal {
+        Refusal::Full => engine.handle_full_lane(now, slot, to, libc::EAGAIN),
+        Refusal::NoLane(error) => engine.handle_send_error(now, Some(slot), to, error),
     }
 }
 

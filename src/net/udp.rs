@@ -31,7 +31,7 @@ pub struct Udp {
 
 struct Sockets {
     all: Vec<Lane>,
-    io: Box<dyn DatagramIo>,
+    io: Box<dyn DatagramIo + Send>,
 }
 
 impl Udp {
@@ -58,7 +58,8 @@ impl Udp {
 
     /// The number of the socket that `to` belongs to, or the system's error number if there is none for it.
     fn of(&self, to: &SocketAddr) -> Result<usize, i32> {
-        let (first, count) = if to.is_ipv4() { (0, self.ipv4) } else { (self.ipv4, self.sockets.all.len() - self.ipv4) };
+        let (first, count) =
+            if to.is_ipv4() { (0, self.ipv4) } else { (self.ipv4, self.sockets.all.len() - self.ipv4) };
         match count {
             0 => Err(self.no_ipv6),
             1 => Ok(first),
@@ -142,5 +143,78 @@ impl System for Sockets {
 
     fn errors(&mut self, lane: usize, tell: &mut impl FnMut(Event<'_>)) {
         self.all[lane].errors(tell);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::UdpSocket;
+
+    use super::*;
+    use crate::engine::Icmp;
+    use crate::engine::testing::start;
+    use crate::net::sys::Cause;
+    use crate::net::transport::Failure;
+
+    #[test]
+    fn both_paths_carry_datagrams_there_and_back_and_say_what_came_of_each() {
+        for (path, sockets) in [(Path::Mmsg, 1), (Path::Portable, 1), (Path::Mmsg, 3), (Path::Portable, 3)] {
+            let mut udp = Udp::open(&Local { sockets, ..Local::default() }, (true, false), path).unwrap();
+            assert_eq!(udp.granted().len(), sockets);
+            let server = UdpSocket::bind("127.0.0.1:0").unwrap();
+            let closed = UdpSocket::bind("127.3.2.1:0").unwrap();
+            let [to, gone] = [&server, &closed].map(|socket| socket.local_addr().unwrap());
+            drop(closed);
+            let now = start();
+            udp.submit(Slot::numbered(1), to, b"one").unwrap();
+            udp.submit(Slot::numbered(2), gone, b"two").unwrap();
+            udp.submit(Slot::numbered(3), to, b"three").unwrap();
+            let ipv6 = SocketAddr::from(([0, 0, 0, 0, 0, 0, 0, 1], 1));
+            assert_eq!(udp.submit(Slot::numbered(4), ipv6, b"x"), Err(Refusal::NoLane(libc::EAFNOSUPPORT)));
+            let (mut accepted, mut failed) = (Vec::new(), Vec::new());
+            let mut note = |event: Event<'_>| match event {
+                Event::Accepted { slot, to } => accepted.push((slot, to)),
+                Event::Failed(failure) => failed.push(failure),
+                other => panic!("{other:?}"),
+            };
+            udp.flush(now, &mut note);
+            // Loopback queues the error before the send returns.
+            udp.errors(now, &mut note);
+            assert!(accepted.len() == 3 && accepted.contains(&(Slot::numbered(2), gone)), "{accepted:?}");
+            let cause = Cause::Icmp(Icmp::PortUnreachable);
+            assert_eq!(failed, [Failure { to: gone, slot: None, cause, offender: Some(gone.ip()) }]);
+            let mut buffer = [0; 16];
+            for expected in [&b"one"[..], b"three"] {
+                let (size, from) = server.recv_from(&mut buffer).unwrap();
+                assert_eq!(&buffer[..size], expected);
+                server.send_to(&buffer[..size], from).unwrap();
+            }
+            let mut came = Vec::new();
+            let received = udp.receive(now, true, &mut |event| match event {
+                Event::Datagram { from, at: Some(_), data } => came.push((from, data.to_vec())),
+                other => panic!("{other:?}"),
+            });
+            assert_eq!(came, [(to, b"one".to_vec()), (to, b"three".to_vec())]);
+            assert_eq!(received, Received { drained: true, until: Some(now) });
+        }
+    }
+
+    #[test]
+    fn a_refused_send_is_told_with_its_slot() {
+        for path in [Path::Mmsg, Path::Portable] {
+            let mut udp = Udp::open(&Local::default(), (true, false), path).unwrap();
+            // Nobody may broadcast who has not said that he wants to.
+            let to = SocketAddr::from(([255; 4], 9));
+            udp.submit(Slot::numbered(7), to, b"x").unwrap();
+            let mut told = Vec::new();
+            udp.flush(start(), &mut |event| {
+                if let Event::Failed(failure) = event {
+                    told.push(failure);
+                }
+            });
+            let cause = Cause::Local(libc::EACCES);
+            let refused = Failure { to, slot: Some(Slot::numbered(7)), cause, offender: None };
+            assert_eq!(told, [refused]);
+        }
     }
 }

@@ -12,6 +12,7 @@ use crate::record::{Flags, Query, QuerySet, QueryStatus, ServerRecord};
 use crate::target::{PortRule, Target};
 
 mod errors;
+mod lanes;
 mod link;
 mod outcome;
 mod pace;
