@@ -38,7 +38,7 @@ impl Watching {
         Ok(Self { number })
     }
 
-    /// From now on signals stop the run of `stopper`, and no earlier one. One that has come already stops it at once.
+    /// From now on signals stop the run of `stopper`, and no earlier one. A signal that has come already is the first for it too.
     pub(super) fn stop(&self, stopper: Stopper) {
         if let Some(run) = heard().runs.iter_mut().find(|run| run.number == self.number) {
             if let Some(signal) = run.signal {

@@ -46,6 +46,7 @@ impl Engine {
     /// Records that the datagram of `slot` to `to` was not sent because so many wait for its lane already, on which the
     /// system takes no more. The try does not count. It is repeated, within the limits on the pace, once
     /// [`Engine::set_blocked`] says that there is room; if that is not before its time is over, `os_error` is the reason.
+    /// It keeps its place in the window meanwhile, which bounds how many may wait so.
     pub fn handle_full_lane(&mut self, now: Instant, slot: Slot, to: SocketAddr, os_error: i32) {
         self.take_back(now, slot, to, os_error, State::Parked);
     }

@@ -1,5 +1,5 @@
 //! One socket of a scan: whether it may have more to give, its errors, and what has been read from it for certain.
-#![expect(clippy::disallowed_methods, reason = "when a datagram has arrived is known here only")]
+#![expect(clippy::disallowed_methods, reason = "here it is known when a datagram has come")]
 
 use std::io::ErrorKind;
 use std::time::Instant;
