@@ -4,7 +4,6 @@ use std::fs;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::process::ExitCode;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError};
 use std::task::Poll;
 use std::thread::{self, JoinHandle};
@@ -13,6 +12,7 @@ use std::time::{Duration, Instant};
 use crossbeam_channel::{Receiver, Sender, after, bounded};
 
 use super::scan::start_farm;
+use super::signals::Watching;
 use super::{print, say};
 use crate::bench::{
     About, Bell, Circle, Collected, Collector, Cost, Pace, Report, Round, csv, find_max, hgrm, json, text,
@@ -24,9 +24,10 @@ use crate::error::{Error, HELD, STOPPED};
 use crate::farm::serve::Serving;
 use crate::net;
 use crate::net::batch;
-use crate::net::driver::{Driver, Handover, STOPPING, Watch, read_clocks};
+use crate::net::driver::{Driver, Handover, Watch, read_clocks};
 use crate::net::socket::Local;
 use crate::net::sys;
+use crate::net::udp::Udp;
 use crate::output::{Destination, OutputError, metadata};
 use crate::target::Target;
 
@@ -92,8 +93,8 @@ struct Bench {
     quiet: bool,
     /// Rounds that were begun.
     begun: u32,
-    /// A signal came, in a round or between two.
-    stopped: Arc<AtomicBool>,
+    /// Hears of a signal, in a round or between two.
+    watching: Watching,
 }
 
 impl Bench {
@@ -123,12 +124,7 @@ impl Bench {
             let tally = tally.lock().unwrap_or_else(PoisonError::into_inner);
             return Err(Error::usage(config::why_nothing(&tally)));
         }
-        let stopped = Arc::default();
-        for signal in STOPPING.into_iter().filter(|signal| !sys::is_ignored(*signal)) {
-            signal_hook::flag::register(signal, Arc::clone(&stopped))
-                .map_err(|source| net::Error::on("waiting for", "signals", source))?;
-        }
-        Ok(Self { targets, settings, plans, io, quiet, begun: 0, stopped })
+        Ok(Self { targets, settings, plans, io, quiet, begun: 0, watching: Watching::begin()? })
     }
 
     fn about(&self, queries: String) -> About {
@@ -145,7 +141,7 @@ impl Bench {
     }
 
     fn is_stopped(&self) -> bool {
-        self.stopped.load(Ordering::Acquire)
+        self.watching.has_heard()
     }
 
     /// A round whose numbers nobody sees.
@@ -195,11 +191,11 @@ impl Bench {
         let [ipv4, ipv6] = families.map(|is| self.targets.iter().any(|target| is(&target.address)));
         let (batches, to_count) = bounded(BATCHES);
         let (to_return, returned) = bounded(BATCHES);
-        let io = self.io.open();
         let (began, _) = read_clocks();
         let engine = Engine::new(settings, Arc::clone(&self.plans), Box::new(circle), began);
-        let driver =
-            Driver::new(engine, (ipv4, ipv6), &Local::default(), io, Handover { batches, returned })?.followed();
+        let sockets = Udp::open(&Local::default(), (ipv4, ipv6), self.io)?;
+        let driver = Driver::new(engine, sockets, Handover { batches, returned })?;
+        self.watching.stop(driver.stopper());
         let counting = count_in_thread(Collector::new(rate), to_count, to_return);
         let mut clock = Clock { time, bell, rang: None };
         let before = processor_time()?;
@@ -208,7 +204,6 @@ impl Bench {
         let collected = counting.join().map_err(|_| Error::Bug("the counting thread panicked"))?;
         let outcome = outcome?;
         if outcome.stop.is_some() {
-            self.stopped.store(true, Ordering::Release);
             return Ok(None);
         }
         if outcome.snapshot.targets.finished != collected.statuses.total() {

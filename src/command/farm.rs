@@ -7,15 +7,14 @@ use std::process::ExitCode;
 
 use signal_hook::iterator::Signals;
 
-use super::say;
+use super::{say, signals};
 use crate::capture;
 use crate::cli::FarmArgs;
 use crate::config::{self, FarmConfig, MasterConfig};
 use crate::error::Error;
 use crate::farm::serve::{self, Served};
 use crate::farm::{Farm, Masters, Recorded, ReplayFarm};
-use crate::net::driver::STOPPING;
-use crate::net::{self, sys};
+use crate::net;
 use crate::offline::{self, Sorter};
 use crate::output::{Destination, OutputError};
 use crate::protocol;
@@ -23,8 +22,8 @@ use crate::protocol;
 /// Starts the servers, says where they are, and answers until Ctrl-C.
 pub(super) fn run(args: FarmArgs) -> Result<ExitCode, Error> {
     let config = config::farm(args)?;
-    let stopping = STOPPING.into_iter().filter(|signal| !sys::is_ignored(*signal));
-    let signals = Signals::new(stopping).map_err(|source| net::Error::on("waiting for", "signals", source))?;
+    let signals =
+        Signals::new(signals::stopping()).map_err(|source| net::Error::on("waiting for", "signals", source))?;
     match &config.replay {
         Some(folder) => replay(folder, &config, signals)?,
         None => simulate(config, signals)?,

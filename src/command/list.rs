@@ -14,12 +14,14 @@ use super::account::About;
 use super::progress::Progress;
 use super::say;
 use super::scan;
+use super::signals::Watching;
 use crate::cli::ListArgs;
 use crate::config::{self, Prepared};
 use crate::engine::{Engine, ListEnd, Plan};
 use crate::error::Error;
 use crate::ledger::{Latency, Rows};
-use crate::net::driver::{Driver, Halt, Handover, read_clocks};
+use crate::net::driver::{Driver, Handover, Stop, Stopper, read_clocks};
+use crate::net::udp::Udp;
 use crate::output::metadata::SettingsInForce;
 use crate::output::writer::Report;
 use crate::output::{Epoch, ListReport, OutputError, Sink};
@@ -47,11 +49,14 @@ pub(super) fn run(args: ListArgs) -> Result<ExitCode, Error> {
     // No target is asked, so that no batch is ever handed over but an empty one.
     let (batches, _not_written) = bounded(1);
     let (_, returned) = bounded(1);
-    let driver = Driver::new(engine, families, &local, io.open(), Handover { batches, returned })?;
+    let driver = Driver::new(engine, Udp::open(&local, families, io)?, Handover { batches, returned })?;
+    let watching = Watching::begin()?;
+    watching.stop(driver.stopper());
     let printer =
-        Printer { sinks, plans, origins: origins.clone(), halt: Some(driver.halt()), printed: 0, error: None };
+        Printer { sinks, plans, origins: origins.clone(), stopper: Some(driver.stopper()), printed: 0, error: None };
     let printing = thread::spawn(move || printer.run(&to_print));
     let outcome = driver.run(&mut progress);
+    drop(watching);
     let report = printing.join().map_err(|_| Error::Bug("the printing thread panicked"))?;
     let mut outcome = outcome?;
     outcome.lists = ListEnd::with_unasked(outcome.lists, &list_servers);
@@ -112,7 +117,7 @@ struct Printer {
     plans: Arc<[Plan]>,
     origins: Origins,
     /// Stops the run, once.
-    halt: Option<Halt>,
+    stopper: Option<Stopper>,
     /// Servers that were given to the outputs.
     printed: u64,
     error: Option<OutputError>,
@@ -153,9 +158,9 @@ impl Printer {
             }
         }
         if (self.error.is_some() || self.is_closed())
-            && let Some(halt) = self.halt.take()
+            && let Some(stopper) = self.stopper.take()
         {
-            halt.stop();
+            stopper.stop(Stop::Output);
         }
     }
 

@@ -23,6 +23,7 @@ mod protocols;
 mod query;
 mod scan;
 mod session;
+mod signals;
 mod summary;
 
 /// Prints a line for the user on standard error. Nobody has to be there to read it.

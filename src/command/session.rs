@@ -6,12 +6,14 @@ use crossbeam_channel::bounded;
 use signal_hook::consts::SIGXFSZ;
 
 use super::progress::Progress;
+use super::signals::Watching;
 use crate::config::Prepared;
 use crate::engine::Engine;
 use crate::error::Error;
 use crate::net::batch;
-use crate::net::driver::{Driver, Handover, Outcome};
+use crate::net::driver::{Driver, Handover, Outcome, Stop};
 use crate::net::socket::Local;
+use crate::net::udp::Udp;
 use crate::output::writer::{self, Report};
 use crate::output::{Assembler, Clones, Destination, Epoch, Filter, Raw, Sink};
 
@@ -29,16 +31,19 @@ pub(super) fn run(
     let engine = Engine::new(settings, plans.clone(), targets, epoch.instant);
     let (batches, to_write) = bounded(BATCHES);
     let (to_return, returned) = bounded(BATCHES);
-    let driver = Driver::new(engine, families, local, io.open(), Handover { batches, returned })?;
-    let halt = driver.halt();
+    let driver = Driver::new(engine, Udp::open(local, families, io)?, Handover { batches, returned })?;
+    let watching = Watching::begin()?;
+    watching.stop(driver.stopper());
+    let stopper = driver.stopper();
     let clones = flag_clones.then(|| Clones::new(settings.key));
     let assembler = Assembler { plans, origins, settings, epoch, clones };
     let raw = raw.map(|destination| Raw::new(destination, driver.local_addresses(), settings.queries));
-    let writer = writer::spawn(assembler, filter, sinks, raw, to_write, to_return, move || halt.stop());
+    let writer = writer::spawn(assembler, filter, sinks, raw, to_write, to_return, move || stopper.stop(Stop::Output));
     // A file that grows past its limit is an error of the write then, and not the end of the process.
     let _ = signal_hook::flag::register(SIGXFSZ, Arc::default());
     // The driver closes the channel when it returns, whether well or not, and the writer ends when that is empty.
     let outcome = driver.run(progress);
+    drop(watching);
     let report = writer.join().map_err(|_| Error::Bug("the writer thread panicked"))?;
     Ok((outcome?, report))
 }

@@ -138,6 +138,8 @@ pub(super) enum State {
     Waiting,
     /// The end of a pause before the next send.
     Pausing,
+    /// A lane that takes more: its own was full.
+    Parked,
     /// More of what has begun to come.
     Listening,
     /// Its turn at the address of the next leg, which another flight is asking. The leg before ended so.
@@ -157,9 +159,17 @@ pub(super) enum Cause {
 
 /// Names a flight, and no other that may use its place later.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Slot {
-    pub index: u32,
+pub struct Slot {
+    pub(super) index: u32,
     generation: u32,
+}
+
+#[cfg(test)]
+impl Slot {
+    /// Some slot, for tests of what only carries it.
+    pub(crate) const fn numbered(index: u32) -> Self {
+        Self { index, generation: 0 }
+    }
 }
 
 #[derive(Debug)]

@@ -37,6 +37,7 @@ pub mod recent;
 mod send;
 mod settings;
 mod snapshot;
+mod system;
 #[cfg(test)]
 pub(crate) mod testing;
 #[cfg(test)]
@@ -45,7 +46,7 @@ mod tests;
 pub use adapt::{Adapted, Change, LEAST_RATE, LEAST_WINDOW, LimitHistory, Trigger};
 pub use answer::Oddity;
 pub use finished::{Batch, Direction, Finished, Logged};
-pub use flight::Reasons;
+pub use flight::{Reasons, Slot};
 pub use icmp::Icmp;
 pub use limiter::Rate;
 pub use lists::ListEnd;
@@ -54,14 +55,14 @@ pub use snapshot::Snapshot;
 
 use adapt::Adaptive;
 use deadlines::Deadlines;
-use flight::{Cause, FlightTable, Slot, State};
+use flight::{FlightTable, State};
 use hosts::Hosts;
 use limiter::Limiter;
 use lists::Lists;
 use outbox::Outbox;
 use reassembly::Reassembly;
 use recent::Recent;
-use send::sent_because;
+use system::Parked;
 
 /// The state of a scan.
 pub struct Engine {
@@ -85,6 +86,7 @@ pub struct Engine {
     answer_bytes: usize,
     follow_ups: VecDeque<Slot>,
     retries: VecDeque<Slot>,
+    parked: Parked,
     /// What servers that are no list servers name.
     found: Found,
     lists: Lists,
@@ -98,6 +100,8 @@ pub struct Engine {
 /// A datagram to send; its bytes were appended to the caller's buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Transmit {
+    /// The flight that it belongs to: name it when the system does not send it.
+    pub slot: Slot,
     /// Where it goes.
     pub to: SocketAddr,
     /// How many bytes were appended.
@@ -127,6 +131,7 @@ impl Engine {
             answer_bytes: 0,
             follow_ups: VecDeque::new(),
             retries: VecDeque::new(),
+            parked: Parked::default(),
             found: Found::default(),
             lists: Lists::default(),
             whole: Vec::new(),
@@ -138,76 +143,21 @@ impl Engine {
         }
     }
 
-    /// Appends the next datagram that may leave at `now` to `buffer`. Call until `None`; follow-ups come before retries
-    /// and those before new targets.
+    /// Appends the next datagram that may leave at `now` to `buffer`. Call until `None`; follow-ups come first, then what
+    /// was parked, retries, and new targets.
     #[must_use]
     pub fn poll_transmit(&mut self, now: Instant, buffer: &mut Vec<u8>) -> Option<Transmit> {
         if !self.limiter.is_ready(now) {
             return None;
         }
-        // Bounded by the entries of the two queues: each turn takes one.
-        while let Some(slot) = self.follow_ups.pop_front().or_else(|| self.retries.pop_front()) {
+        // Bounded by the entries of the queues: each turn takes one.
+        while let Some(slot) = self.next_queued() {
             if self.may_send(slot, now) {
                 return self.transmit(slot, now, buffer);
             }
         }
         let slot = self.start_next(now)?;
         self.transmit(slot, now, buffer)
-    }
-
-    /// Takes the news that the operating system refused to send to `to`, with its error number.
-    pub fn handle_send_error(&mut self, now: Instant, to: SocketAddr, os_error: i32) {
-        self.datagrams.send_errors += 1;
-        let Some(slot) = self.flights.find(&to) else { return };
-        let Some(flight) = self.flights.get_mut(slot) else { return };
-        flight.os_error = Some(os_error);
-        self.finish(slot, Status::SendError, now);
-    }
-
-    /// Takes the news that the system has no room for the datagram to `to` at the moment, and has not sent it: the try
-    /// does not count, and is repeated in a while, within the limits on the pace.
-    pub fn handle_congestion(&mut self, now: Instant, to: SocketAddr, os_error: i32) {
-        self.datagrams.congested += 1;
-        let Some(slot) = self.flights.find(&to) else { return };
-        let Some(flight) = self.flights.get_mut(slot) else { return };
-        if flight.state != State::Waiting {
-            // Something has come in the meantime; the flight is beyond that datagram.
-            return;
-        }
-        if now >= flight.budget {
-            self.handle_send_error(now, to, os_error);
-            return;
-        }
-        if let Some(adaptive) = &mut self.adaptive {
-            adaptive.handle_unsent(flight.last_sent, flight.last_cause);
-        }
-        *sent_because(&mut self.datagrams, flight.last_cause) -= 1;
-        self.datagrams.sent -= 1;
-        flight.retries -= u32::from(flight.last_cause == Cause::Retry);
-        flight.sent -= 1;
-        flight.tries -= 1;
-        if flight.sent == 0 {
-            flight.first_sent = None;
-        }
-        flight.state = State::Pausing;
-        self.deadlines.set(slot.index, (now + CONGESTION_PAUSE).min(flight.budget));
-    }
-
-    /// Takes an ICMP error about a datagram that went to `to`. A closed port ends the target at once; any other error
-    /// is remembered, and is the reason if nothing else comes.
-    pub fn handle_icmp(&mut self, now: Instant, to: SocketAddr, icmp: Icmp) {
-        let Some(slot) = self.flights.find(&to) else {
-            self.datagrams.icmp_stray += 1;
-            return;
-        };
-        self.datagrams.icmp_matched += 1;
-        let Some(flight) = self.flights.get_mut(slot) else { return };
-        flight.icmp = Some(icmp);
-        if icmp == Icmp::PortUnreachable {
-            self.finish(slot, Status::Refused, now);
-        } else {
-            self.note(slot, Status::Unreachable);
-        }
     }
 
     /// Deals with every deadline at or before `now`. Call it after all datagrams that have arrived by then.
@@ -229,8 +179,8 @@ impl Engine {
             }
             match flight.state {
                 State::Queued => {}
-                State::Pausing if flight.sent > 0 && now >= flight.budget => self.silence(slot, now),
-                State::Pausing => self.queue_follow_up(slot),
+                State::Pausing | State::Parked if flight.sent > 0 && now >= flight.budget => self.silence(slot, now),
+                State::Pausing | State::Parked => self.queue_follow_up(slot),
                 State::Listening => self.silence(slot, now),
                 State::Yielding(_) if self.stopping.is_some() => self.finish(slot, Status::Aborted, now),
                 State::Yielding(status) => self.finish(slot, status, now),
@@ -252,11 +202,6 @@ impl Engine {
         if let Some(adaptive) = &mut self.adaptive {
             adaptive.begin_within(bytes);
         }
-    }
-
-    /// Takes the news that a socket's send buffer is full: what waits is tried again, and nothing is lost.
-    pub fn handle_blocked(&mut self) {
-        self.datagrams.blocked += 1;
     }
 
     /// Takes the number of datagrams that the kernel has dropped so far because a receive buffer was full. Worth a call in
@@ -299,7 +244,7 @@ impl Engine {
     /// When to call again, if nothing arrives before: for `poll_transmit`, `handle_timeout` or `poll_finished`.
     #[must_use]
     pub fn poll_timeout(&mut self, now: Instant) -> Option<Instant> {
-        let work = !self.follow_ups.is_empty() || !self.retries.is_empty();
+        let work = !self.follow_ups.is_empty() || !self.retries.is_empty() || self.parked.may_leave();
         let room = self.may_start() && self.targets_in_flight() < self.window();
         let waiting = [self.hosts.earliest(), self.lists.earliest()].into_iter().flatten().min().filter(|_| room);
         let more = room && !self.exhausted && !self.hosts.is_full();
@@ -394,7 +339,5 @@ fn microseconds(time: Duration) -> u32 {
 /// Bytes of pieces, and of answers that wait for others of their target, that all flights together may share; beside it
 /// each has a little of its own.
 const MOST_HELD: usize = 64 << 20;
-/// How soon a datagram is tried again for which the system had no room.
-const CONGESTION_PAUSE: Duration = Duration::from_millis(10);
 /// How soon a source that had nothing is asked again.
 const ARRIVAL: Duration = Duration::from_millis(10);

@@ -157,7 +157,7 @@ impl Engine {
         }
         self.limiter.charge(size);
         self.hosts.charge(to.ip(), protocol.pace().host, now);
-        Some(Transmit { to, size })
+        Some(Transmit { slot, to, size })
     }
 }
 

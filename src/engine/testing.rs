@@ -1,22 +1,24 @@
 //! Virtual time: an engine, a farm and a lossy link, without sockets and without a clock.
 #![expect(clippy::disallowed_methods, reason = "virtual time has to begin somewhere; no test looks at the clock again")]
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
-use super::{Engine, Finished, Icmp, ListEnd, Plan, Settings};
-use crate::farm::link::Link;
-use crate::farm::{Behaviour, Farm, FarmSettings, Servers};
+use super::{Engine, Finished, ListEnd, Plan, Settings};
+use crate::farm::{Farm, FarmSettings};
 use crate::ledger::{Input, Ledger, Rows};
+use crate::net::turn::Turn;
 use crate::output::{Assembler, Epoch};
-use crate::protocol::{AnyProtocol, Replies, by_name};
+use crate::protocol::{AnyProtocol, by_name};
 use crate::record::{ServerRecord, Status};
 use crate::rng::AddressHasher;
 use crate::target::{Origins, Source, Target};
+
+mod network;
+
+pub(crate) use network::{Bucket, Network, World};
 
 /// Some instant, far enough from the clock's zero that a test may also look back.
 pub(crate) fn start() -> Instant {
@@ -67,50 +69,10 @@ pub(crate) struct Simulation {
     pub finished: Vec<Finished>,
     /// The loop stands still for so long, once it is as late as this.
     pub stall: Option<(Duration, Duration)>,
-    /// How much the way to the servers takes, if not everything.
-    pub path: Option<Bucket>,
-    /// How fast the receive buffer is read, and how much it holds, if not everything.
-    pub buffer: Option<Bucket>,
-    dropped: u64,
+    turn: Turn<Network>,
     read: u64,
-    farm: Farm,
-    there: Link,
-    back: Link,
-    events: BinaryHeap<Reverse<(Instant, u64, Event)>>,
-    number: u64,
     assembler: Assembler,
     rows: Rows,
-}
-
-/// A queue of fixed length that is emptied at an even rate, and drops what finds it full.
-pub(crate) struct Bucket {
-    pub rate: f64,
-    depth: f64,
-    level: f64,
-    at: Option<Instant>,
-}
-
-impl Bucket {
-    /// `rate` datagrams a second leave it, and `depth` fit in.
-    pub(crate) fn new(rate: f64, depth: u32) -> Self {
-        Self { rate, depth: f64::from(depth), level: 0.0, at: None }
-    }
-
-    /// Whether the datagram that comes at `now` finds room.
-    fn takes(&mut self, now: Instant) -> bool {
-        let passed = self.at.replace(now).map_or(Duration::ZERO, |at| now.saturating_duration_since(at));
-        self.level = (self.level - self.rate * passed.as_secs_f64()).max(0.0);
-        let room = self.level + 1.0 <= self.depth;
-        self.level += f64::from(u8::from(room));
-        room
-    }
-}
-
-#[derive(PartialEq, Eq, PartialOrd, Ord)]
-enum Event {
-    ToServer(SocketAddr, Vec<u8>),
-    ToClient(SocketAddr, Vec<u8>),
-    Unreachable(SocketAddr),
 }
 
 impl Simulation {
@@ -135,15 +97,8 @@ impl Simulation {
             records: Vec::new(),
             finished: Vec::new(),
             stall: None,
-            path: None,
-            buffer: None,
-            dropped: 0,
+            turn: Turn::new(Network::new(farm, now)),
             read,
-            farm,
-            there: Link::new(farm.settings().link, 1),
-            back: Link::new(farm.settings().link, 2),
-            events: BinaryHeap::new(),
-            number: 0,
             assembler: Assembler { plans, origins: Origins::default(), settings, epoch, clones: None },
             rows: Rows::default(),
         }
@@ -160,23 +115,41 @@ impl Simulation {
         while self.now < self.began + time && self.turn() {}
     }
 
-    /// One turn of the loop, in the order of the real one; false when the scan is done.
+    /// One turn of the loop, in which everything leaves that may, however many batches it is; false when the scan is done.
     pub(crate) fn turn(&mut self) -> bool {
-        self.deliver();
-        self.engine.handle_dropped(self.dropped);
-        self.engine.handle_timeout(self.now);
-        let mut buffer = Vec::new();
-        while let Some(transmit) = self.engine.poll_transmit(self.now, &mut buffer) {
-            assert_eq!(transmit.size, buffer.len());
-            self.sent.push((self.now - self.began, transmit.to));
-            let data = std::mem::take(&mut buffer);
-            if self.path.as_mut().is_some_and(|path| !path.takes(self.now)) {
-                continue;
+        self.turn.receive(&mut self.engine, self.now, &mut |_, _, _| {});
+        // Bounded by what may leave at this instant.
+        loop {
+            self.turn.send(&mut self.engine, self.now);
+            let sent = &mut self.turn.transport_mut().world().sent;
+            if sent.is_empty() {
+                break;
             }
-            for delay in self.there.fate().into_iter().flatten() {
-                self.push(self.now + delay, Event::ToServer(transmit.to, data.clone()));
-            }
+            self.sent.append(sent);
         }
+        self.write_rows();
+        if self.engine.is_done() {
+            return false;
+        }
+        let event = self.world().next();
+        let next = [event, self.turn.poll_timeout(&mut self.engine, self.now)].into_iter().flatten().min();
+        self.go_on(next.expect("a scan that is not done waits for something").max(self.now));
+        true
+    }
+
+    fn go_on(&mut self, next: Instant) {
+        self.now = next;
+        if let Some((at, length)) = self.stall
+            && self.now >= self.began + at
+        {
+            self.stall = None;
+            self.now += length;
+        }
+        let now = self.now;
+        self.world().now = now;
+    }
+
+    fn write_rows(&mut self) {
         while let Some(batch) = self.engine.poll_finished(self.now) {
             let mut answers = Vec::new();
             for finished in batch.iter() {
@@ -191,19 +164,16 @@ impl Simulation {
             }
             self.engine.recycle(batch);
         }
-        if self.engine.is_done() {
-            return false;
-        }
-        let event = self.events.peek().map(|Reverse((at, ..))| *at);
-        let next = [event, self.engine.poll_timeout(self.now)].into_iter().flatten().min();
-        self.now = next.expect("a scan that is not done waits for something").max(self.now);
-        if let Some((at, length)) = self.stall
-            && self.now >= self.began + at
-        {
-            self.stall = None;
-            self.now += length;
-        }
-        true
+    }
+
+    /// The network beyond the queues of the lanes.
+    pub(crate) fn world(&mut self) -> &mut World {
+        self.network().world()
+    }
+
+    /// The network.
+    pub(crate) fn network(&mut self) -> &mut Network {
+        self.turn.transport_mut()
     }
 
     /// A datagram from anywhere arrives.
@@ -213,12 +183,12 @@ impl Simulation {
 
     /// A datagram from anywhere arrives a while later.
     pub(crate) fn inject_after(&mut self, time: Duration, from: SocketAddr, data: &[u8]) {
-        self.push(self.now + time, Event::ToClient(from, data.to_vec()));
+        self.world().arrive_after(time, from, data);
     }
 
     /// The servers.
     pub(crate) fn farm(&self) -> &Farm {
-        &self.farm
+        self.turn.transport().farm()
     }
 
     /// How many targets ended so.
@@ -228,7 +198,7 @@ impl Simulation {
 
     /// The ledger as it stands.
     pub(crate) fn ledger(&self) -> Ledger {
-        let snapshot = self.engine.snapshot();
+        let snapshot = self.turn.snapshot(&self.engine);
         Ledger {
             input: Input { read: self.read, not_started: snapshot.not_started, ..Input::default() },
             targets: snapshot.targets,
@@ -236,44 +206,5 @@ impl Simulation {
             rows: self.rows.clone(),
             lists: ListEnd::datagrams(self.engine.lists()),
         }
-    }
-
-    /// What was due by now happens. Times are those of the arrival: the loop may have been away.
-    fn deliver(&mut self) {
-        let client = SocketAddr::from(([127, 0, 0, 1], 50_000));
-        while self.events.peek().is_some_and(|Reverse((at, ..))| *at <= self.now) {
-            let Some(Reverse((at, _, event))) = self.events.pop() else { return };
-            match event {
-                Event::ToServer(to, data) => self.serve(at, to, client, &data),
-                Event::ToClient(..) if self.buffer.as_mut().is_some_and(|buffer| !buffer.takes(at)) => {
-                    self.dropped += 1;
-                }
-                Event::ToClient(from, data) => {
-                    let _ = self.engine.handle_datagram(self.now, at, from, &data);
-                }
-                Event::Unreachable(to) => self.engine.handle_icmp(self.now, to, Icmp::PortUnreachable),
-            }
-        }
-    }
-
-    fn serve(&mut self, at: Instant, to: SocketAddr, client: SocketAddr, data: &[u8]) {
-        let IpAddr::V4(ip) = to.ip() else { return };
-        let Some(index) = self.farm.index_of(ip) else { return };
-        if self.farm.behaviour(index) == Behaviour::Refused || to.port() != self.farm.port() {
-            self.push(at, Event::Unreachable(to));
-            return;
-        }
-        let mut replies = Replies::default();
-        self.farm.answer(index, client, data, &mut replies);
-        for reply in replies.iter() {
-            for delay in self.back.fate().into_iter().flatten() {
-                self.push(at + delay, Event::ToClient(to, reply.to_vec()));
-            }
-        }
-    }
-
-    fn push(&mut self, at: Instant, event: Event) {
-        self.number += 1;
-        self.events.push(Reverse((at, self.number, event)));
     }
 }

@@ -6,6 +6,7 @@ use std::net::SocketAddr;
 
 use mio::net::UdpSocket;
 
+use super::queue::Outgoing;
 use super::sys;
 
 /// Sends and receives on nonblocking sockets.
@@ -39,7 +40,7 @@ impl Path {
 
     /// Something that sends and receives so.
     #[must_use]
-    pub fn open(self) -> Box<dyn DatagramIo> {
+    pub fn open(self) -> Box<dyn DatagramIo + Send> {
         match self {
             Self::Mmsg => Box::new(Mmsg::new()),
             Self::Portable => Box::new(Portable::new()),
@@ -69,7 +70,7 @@ impl Default for Mmsg {
 
 impl DatagramIo for Mmsg {
     fn send(&mut self, socket: &UdpSocket, outgoing: &Outgoing) -> io::Result<usize> {
-        let datagrams = outgoing.iter().map(|(to, data)| (to, None, data));
+        let datagrams = outgoing.iter().map(|(_, to, data)| (to, None, data));
         socket.try_io(|| self.send.send(socket, datagrams))
     }
 
@@ -100,7 +101,7 @@ impl Default for Portable {
 impl DatagramIo for Portable {
     fn send(&mut self, socket: &UdpSocket, outgoing: &Outgoing) -> io::Result<usize> {
         match outgoing.front() {
-            Some((to, data)) => socket.send_to(data, to).map(|_| 1),
+            Some((_, to, data)) => socket.send_to(data, to).map(|_| 1),
             None => Ok(0),
         }
     }
@@ -112,83 +113,7 @@ impl DatagramIo for Portable {
     }
 }
 
-/// Datagrams that wait to be sent, in order. They stay until the kernel has taken them.
-#[derive(Debug, Default)]
-pub struct Outgoing {
-    bytes: Vec<u8>,
-    /// Where each goes, and where it ends in `bytes`.
-    ends: Vec<(SocketAddr, usize)>,
-    sent: usize,
-}
-
-impl Outgoing {
-    /// Adds a datagram for `to`.
-    pub fn push(&mut self, to: SocketAddr, data: &[u8]) {
-        self.bytes.extend_from_slice(data);
-        self.ends.push((to, self.bytes.len()));
-    }
-
-    /// The first datagram that has not left.
-    #[must_use]
-    pub fn front(&self) -> Option<(SocketAddr, &[u8])> {
-        let &(to, end) = self.ends.get(self.sent)?;
-        let start = self.sent.checked_sub(1).map_or(0, |last| self.ends[last].1);
-        Some((to, &self.bytes[start..end]))
-    }
-
-    /// All that have not left, in order.
-    pub fn iter(&self) -> impl Iterator<Item = (SocketAddr, &[u8])> {
-        let begin = self.sent.checked_sub(1).map_or(0, |last| self.ends[last].1);
-        let waiting = &self.ends[self.sent..];
-        let starts = std::iter::once(begin).chain(waiting.iter().map(|(_, end)| *end));
-        starts.zip(waiting).map(|(start, (to, end))| (*to, &self.bytes[start..*end]))
-    }
-
-    /// The first `count` have left, or never will.
-    pub fn advance(&mut self, count: usize) {
-        self.sent += count;
-        if self.sent >= self.ends.len() {
-            self.bytes.clear();
-            self.ends.clear();
-            self.sent = 0;
-        }
-    }
-
-    /// True when nothing waits.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.ends.is_empty()
-    }
-
-    /// True when a whole batch waits.
-    #[must_use]
-    pub fn is_full(&self) -> bool {
-        self.ends.len() >= BATCH
-    }
-}
-
 /// Datagrams of a batch: enough to share the cost of a call, few enough to read between batches.
 pub const BATCH: usize = 64;
 /// Bytes of the largest UDP datagram; some games send 8 KB and more in one.
 pub const LARGEST: usize = 65_535;
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn datagrams_leave_in_order_and_stay_until_they_have() {
-        let mut outgoing = Outgoing::default();
-        let to = |port| SocketAddr::from(([127, 0, 0, 1], port));
-        for port in 1..=3 {
-            outgoing.push(to(port), &vec![port as u8; usize::from(port)]);
-        }
-        assert_eq!(outgoing.front(), Some((to(1), &[1][..])));
-        outgoing.advance(1);
-        assert_eq!(outgoing.iter().collect::<Vec<_>>(), [(to(2), &[2, 2][..]), (to(3), &[3, 3, 3])]);
-        assert_eq!(outgoing.front(), Some((to(2), &[2, 2][..])));
-        assert_eq!(outgoing.front(), Some((to(2), &[2, 2][..])));
-        outgoing.advance(2);
-        assert!(outgoing.is_empty() && outgoing.front().is_none());
-    }
-}

@@ -1,45 +1,34 @@
-//! The loop: sockets, signals and the clock on one side, the engine on the other.
+//! The loop: a transport and the clock on one side, the engine on the other.
 //!
-//! One turn: errors, then datagrams, then deadlines (only once the sockets had nothing more to give, so that after a
-//! stall the answers that wait come before the time-outs), then what may be sent, then finished targets to the writer,
-//! then sleep until something happens. When the writer's channel is full, new targets are held back; reading goes on
-//! and nothing is dropped.
+//! One [`Turn`], then finished targets go to the writer, then it sleeps until something happens. When the writer's channel
+//! is full, new targets are held back; reading goes on and nothing is dropped. Whoever wants a run to end before every
+//! target was asked has a [`Stopper`]; why that is, a signal or anything else, is not known here.
 #![expect(clippy::disallowed_methods, reason = "this is the one place that reads the clock for the engine")]
 
-use std::io::{self, ErrorKind};
+use std::io::ErrorKind;
 use std::net::SocketAddr;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
-use crossbeam_channel::{Receiver, Sender, TrySendError};
-use mio::{Events, Interest, Poll, Token, Waker};
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-use signal_hook::flag::register_conditional_shutdown;
-use signal_hook_mio::v1_0::Signals;
+use crossbeam_channel::{Receiver, Sender, TrySendError, unbounded};
+use mio::{Events, Poll, Token, Waker};
 
-use super::batch::DatagramIo;
-use super::lane::{Lane, Lanes};
-use super::socket::{Granted, Local};
-use super::{Error, sys};
+use super::Error;
+use super::queue::RETRY;
+use super::socket::Granted;
+use super::transport::Transport;
+use super::turn::Turn;
 use crate::engine::{Adapted, Batch, Engine, ListEnd, Oddity, Snapshot};
 
-/// Runs an engine over real sockets.
-pub struct Driver {
+/// Runs an engine over a transport.
+pub struct Driver<T> {
     engine: Engine,
+    turn: Turn<T>,
     poll: Poll,
     events: Events,
-    lanes: Lanes,
-    io: Box<dyn DatagramIo>,
-    /// The datagram that the engine writes.
-    request: Vec<u8>,
     writer: Handover,
-    signals: Signals,
-    /// The next signal ends the process, whatever blocks it.
-    impatient: Arc<AtomicBool>,
-    /// Another driver will run after this one.
-    followed: bool,
-    halt: Halt,
+    stopper: Stopper,
+    asked_to_stop: Receiver<Stop>,
     stop: Option<Stop>,
 }
 
@@ -86,58 +75,44 @@ pub trait Watch {
     /// Called for each datagram that was not used.
     fn odd(&mut self, from: SocketAddr, oddity: &Oddity, data: &[u8]);
 
-    /// Called when a signal stops the run: what is in flight has `grace` to finish.
+    /// Called when the run is told to stop for the first time: what is in flight has `grace` to finish.
     fn stopping(&mut self, snapshot: &Snapshot, grace: Duration);
 }
 
-/// Stops a run at once from another thread.
-#[derive(Clone)]
-pub struct Halt {
-    asked: Arc<AtomicBool>,
+/// Stops a run from another thread.
+#[derive(Debug, Clone)]
+pub struct Stopper {
+    asked: Sender<Stop>,
     waker: Arc<Waker>,
 }
 
-impl Halt {
-    /// Ends every flight now.
-    pub fn stop(&self) {
-        self.asked.store(true, Ordering::Release);
-        // If the loop cannot be woken it still sees the flag when its next deadline comes.
+impl Stopper {
+    /// The first time: no new target is started, and those in flight have [`Engine::grace`] to finish. The second time,
+    /// and at once if the rows cannot be written: every flight ends now. A run that is over is none the worse for it.
+    pub fn stop(&self, reason: Stop) {
+        // Nobody receives it once the run is over; and a loop that cannot be woken sees it when its next deadline comes.
+        let _ = self.asked.send(reason);
         let _ = self.waker.wake();
     }
 }
 
-impl Driver {
-    /// Opens the sockets that `ipv4` and `ipv6` ask for and takes over the signals that stop a run.
-    pub fn new(
-        mut engine: Engine,
-        (ipv4, ipv6): (bool, bool),
-        local: &Local,
-        io: Box<dyn DatagramIo>,
-        writer: Handover,
-    ) -> Result<Self, Error> {
+impl<T: Transport> Driver<T> {
+    /// Makes `engine` ready to run over `transport`.
+    pub fn new(mut engine: Engine, mut transport: T, writer: Handover) -> Result<Self, Error> {
         let setup = |source| Error::on("setting up the event loop for", "UDP", source);
         let poll = Poll::new().map_err(setup)?;
         let waker = Arc::new(Waker::new(poll.registry(), WAKER).map_err(setup)?);
-        // A signal that was ignored when the program started stays ignored: `nohup` means it.
-        let stopping = STOPPING.into_iter().filter(|signal| !sys::is_ignored(*signal));
-        let stopping: Vec<i32> = stopping.collect();
-        let impatient = impatience(&stopping).map_err(setup)?;
-        let mut signals = Signals::new(&stopping).map_err(setup)?;
-        poll.registry().register(&mut signals, SIGNALS, Interest::READABLE).map_err(setup)?;
-        let lanes = Lanes::open(&poll, local, ipv4, ipv6, FIRST_LANE)?;
-        engine.handle_receive_buffer(lanes.iter().map(|lane| lane.granted.receive_buffer).sum());
+        transport.register(poll.registry(), FIRST)?;
+        engine.handle_receive_buffer(transport.granted().iter().map(|granted| granted.receive_buffer).sum());
+        let (asked, asked_to_stop) = unbounded();
         Ok(Self {
             engine,
-            lanes,
+            turn: Turn::new(transport),
             poll,
             events: Events::with_capacity(16),
-            io,
-            request: Vec::new(),
             writer,
-            signals,
-            impatient,
-            followed: false,
-            halt: Halt { asked: Arc::default(), waker },
+            stopper: Stopper { asked, waker },
+            asked_to_stop,
             stop: None,
         })
     }
@@ -145,21 +120,13 @@ impl Driver {
     /// Addresses of an IPv4 and of an IPv6 socket; unspecified ones where there is none or it is bound to none.
     #[must_use]
     pub fn local_addresses(&self) -> [SocketAddr; 2] {
-        self.lanes.addresses()
-    }
-
-    /// Another driver will run after this one: a signal that comes between them must not end the process, and is the
-    /// caller's to notice.
-    #[must_use]
-    pub fn followed(mut self) -> Self {
-        self.followed = true;
-        self
+        self.turn.transport().local_addresses()
     }
 
     /// A handle that stops the run from another thread.
     #[must_use]
-    pub fn halt(&self) -> Halt {
-        self.halt.clone()
+    pub fn stopper(&self) -> Stopper {
+        self.stopper.clone()
     }
 
     /// Runs until every target has ended and was handed to the writer.
@@ -167,121 +134,42 @@ impl Driver {
         let mut unwritten = None;
         let mut look_at = watch.interval().map(|interval| Instant::now() + interval);
         loop {
-            self.stop_if_asked();
-            self.drain_errors();
-            // The time is taken before the sockets are looked at, and they are looked at whenever a deadline is due: an
-            // answer that has arrived by then comes before its time-out, however long the process was stopped.
-            let now = Instant::now();
-            if self.engine.is_due(now) {
-                self.lanes.iter_mut().for_each(|lane| lane.readable = true);
-            }
-            let drained = self.receive(watch);
-            if self.engine.is_adaptive() {
-                self.engine.handle_dropped(self.lanes.dropped());
-            }
-            if let Some(seen) = self.lanes.seen_until(now) {
-                self.engine.handle_timeout(seen);
-            }
-            let blocked = self.send();
+            self.stop_if_asked(watch);
+            let odd = &mut |from, oddity: &Oddity, data: &[u8]| watch.odd(from, oddity, data);
+            let drained = self.turn.receive(&mut self.engine, Instant::now(), odd);
+            // Receiving takes its time, and what is sent now is timed from now.
+            self.turn.send(&mut self.engine, Instant::now());
             self.hand_over(&mut unwritten);
             if self.engine.is_done() && unwritten.is_none() {
-                // From here on the writer alone is waited for, and nobody reads signals any more.
-                if !self.followed {
-                    self.impatient.store(true, Ordering::Release);
-                }
                 return Ok(self.outcome());
             }
             if let (Some(at), Some(interval)) = (look_at, watch.interval()) {
                 let now = Instant::now();
                 if now >= at {
-                    watch.look(now, &self.snapshot());
+                    watch.look(now, &self.turn.snapshot(&self.engine));
                     look_at = Some(now + interval);
                 }
             }
-            self.wait(drained, blocked || unwritten.is_some(), look_at, watch)?;
+            self.wait(drained, unwritten.is_some(), look_at)?;
         }
     }
 
-    fn stop_if_asked(&mut self) {
-        if self.halt.asked.swap(false, Ordering::AcqRel) {
-            self.stop = Some(Stop::Output);
+    fn stop_if_asked(&mut self, watch: &mut dyn Watch) {
+        // Bounded by how often somebody asks.
+        while let Ok(reason) = self.asked_to_stop.try_recv() {
             let now = Instant::now();
-            self.engine.stop(now);
-            self.engine.stop(now);
-        }
-    }
-
-    fn drain_errors(&mut self) {
-        for lane in self.lanes.iter() {
-            drain_errors(&mut self.engine, lane);
-        }
-    }
-
-    /// Receives what waits, up to a bound; true if every socket has nothing more to give.
-    fn receive(&mut self, watch: &mut dyn Watch) -> bool {
-        let mut drained = true;
-        for lane in self.lanes.iter_mut() {
-            let (engine, io) = (&mut self.engine, &mut self.io);
-            let mut received = 0;
-            let mut failures = 0;
-            while lane.readable && received < MOST_RECEIVED {
-                // Read by the first datagram of a call: the call is what takes the time.
-                let mut now = None;
-                let mut take = |from, data: &[u8]| {
-                    let now = *now.get_or_insert_with(Instant::now);
-                    if let Some(oddity) = engine.handle_datagram(now, now, from, data) {
-                        watch.odd(from, &oddity, data);
-                    }
-                };
-                match io.receive(&lane.socket, &mut take) {
-                    Ok(count) => received += count,
-                    Err(error) if error.kind() == ErrorKind::WouldBlock => lane.readable = false,
-                    // An error of an earlier datagram is reported on whatever call comes next. It is in the queue with
-                    // its address; the call is repeated, and only a socket that keeps failing is left until the next
-                    // event or deadline.
-                    Err(_) if failures < MOST_FAILURES => {
-                        failures += 1;
-                        drain_errors(engine, lane);
-                    }
-                    Err(_) => lane.readable = false,
+            match reason {
+                Stop::Signal(_) if self.stop.is_none() => {
+                    watch.stopping(&self.engine.snapshot(), self.engine.grace());
+                    self.stop = Some(reason);
+                }
+                Stop::Signal(_) => {}
+                Stop::Output => {
+                    self.stop = Some(reason);
+                    self.engine.stop(now);
                 }
             }
-            lane.received += received;
-            drained &= !lane.readable;
-        }
-        drained
-    }
-
-    /// Sends a batch of what may leave; true if the system takes no more at the moment.
-    fn send(&mut self) -> bool {
-        let now = Instant::now();
-        // What the system did not take has been charged already and leaves first; nothing is added to it, so that the
-        // end of a blockage is no burst.
-        if self.lanes.have_sent_all() {
-            self.fill(now);
-        }
-        let mut blocked = false;
-        for lane in self.lanes.iter_mut() {
-            blocked |= send_all(&mut self.engine, self.io.as_mut(), lane, now);
-        }
-        blocked
-    }
-
-    /// Takes what may leave from the engine, until one socket has a batch.
-    fn fill(&mut self, now: Instant) {
-        let mut full = false;
-        self.request.clear();
-        while !full && let Some(transmit) = self.engine.poll_transmit(now, &mut self.request) {
-            match self.lanes.of(&transmit.to) {
-                Ok(number) => {
-                    if let Some(lane) = self.lanes.get_mut(number) {
-                        lane.outgoing.push(transmit.to, &self.request);
-                        full = lane.outgoing.is_full();
-                    }
-                }
-                Err(error) => self.engine.handle_send_error(now, transmit.to, error),
-            }
-            self.request.clear();
+            self.engine.stop(now);
         }
     }
 
@@ -303,17 +191,11 @@ impl Driver {
         self.engine.hold_new(unwritten.is_some());
     }
 
-    /// Sleeps until a socket, a signal, the waker, or a deadline; shortly if `retry` says that somebody is busy.
-    fn wait(
-        &mut self,
-        drained: bool,
-        retry: bool,
-        look_at: Option<Instant>,
-        watch: &mut dyn Watch,
-    ) -> Result<(), Error> {
+    /// Sleeps until a descriptor, a stopper, or a deadline; shortly if the writer is `busy`, of whom nothing is heard.
+    fn wait(&mut self, drained: bool, busy: bool, look_at: Option<Instant>) -> Result<(), Error> {
         let now = Instant::now();
-        let deadline = [self.engine.poll_timeout(now), look_at].into_iter().flatten().min();
-        let until = if retry { Some(deadline.map_or(now + RETRY, |at| at.max(now + RETRY))) } else { deadline };
+        let deadline = [self.turn.poll_timeout(&mut self.engine, now), look_at].into_iter().flatten().min();
+        let until = if busy { Some(now + RETRY) } else { deadline };
         let tight = self.engine.is_tight();
         let sleep = until.map(|at| sleep_for(at.saturating_duration_since(now), tight));
         let timeout = if drained { sleep } else { Some(Duration::ZERO) };
@@ -323,66 +205,21 @@ impl Driver {
             }
             _ => {}
         }
-        let mut signalled = false;
-        for event in &self.events {
-            match event.token() {
-                SIGNALS => signalled = true,
-                WAKER => {}
-                Token(number) => {
-                    if let Some(lane) = self.lanes.get_mut(number - FIRST_LANE) {
-                        lane.readable = true;
-                    }
-                }
-            }
-        }
-        if signalled {
-            for signal in self.signals.pending() {
-                if self.stop.is_some() {
-                    self.impatient.store(true, Ordering::Release);
-                } else {
-                    watch.stopping(&self.engine.snapshot(), self.engine.grace());
-                }
-                self.stop.get_or_insert(Stop::Signal(signal));
-                self.engine.stop(Instant::now());
-            }
+        for token in self.events.iter().map(mio::event::Event::token) {
+            self.turn.transport_mut().handle_ready(token);
         }
         Ok(())
     }
 
     fn outcome(&self) -> Outcome {
-        let granted = self.lanes.iter().map(|lane| lane.granted).next();
         Outcome {
             stop: self.stop,
-            snapshot: self.snapshot(),
-            granted,
+            snapshot: self.turn.snapshot(&self.engine),
+            granted: self.turn.transport().granted().first().copied(),
             adapted: self.engine.adapted(),
             lists: self.engine.lists().to_vec(),
         }
     }
-
-    /// The engine's, with what only the sockets know.
-    fn snapshot(&self) -> Snapshot {
-        let mut snapshot = self.engine.snapshot();
-        snapshot.datagrams.dropped_by_kernel = self.lanes.dropped();
-        snapshot
-    }
-}
-
-/// The flag that makes the next of the `stopping` signals end the process, lowered. It is one for all drivers of a
-/// process, which run one after the other: signals are watched from the first on, also between them.
-fn impatience(stopping: &[i32]) -> io::Result<Arc<AtomicBool>> {
-    static FLAG: Mutex<Option<Arc<AtomicBool>>> = Mutex::new(None);
-    let mut known = FLAG.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(flag) = &*known {
-        flag.store(false, Ordering::Release);
-        return Ok(Arc::clone(flag));
-    }
-    let flag = Arc::new(AtomicBool::new(false));
-    for signal in stopping {
-        register_conditional_shutdown(*signal, STOPPED, Arc::clone(&flag))?;
-    }
-    *known = Some(Arc::clone(&flag));
-    Ok(flag)
 }
 
 /// Reads the clocks: the instant, and the microseconds since the Unix epoch that belong to it.
@@ -392,78 +229,12 @@ pub fn read_clocks() -> (Instant, i64) {
     (Instant::now(), i64::try_from(unix.as_micros()).unwrap_or(i64::MAX))
 }
 
-/// Empties a socket's error queue into the engine. Entries fill the receive buffer, so they must not be left there.
-fn drain_errors(engine: &mut Engine, lane: &Lane) {
-    // Bounded; what is left is taken in the next turn.
-    for _ in 0..MOST_RECEIVED {
-        match sys::receive_error(&lane.socket) {
-            Ok(Some(error)) => match error.cause {
-                sys::Cause::Icmp(icmp) => engine.handle_icmp(Instant::now(), error.to, icmp),
-                sys::Cause::Local(number) => engine.handle_send_error(Instant::now(), error.to, number),
-            },
-            Ok(None) => {}
-            Err(_) => return,
-        }
-    }
-}
-
-/// Sends what waits on a socket; true if the system takes no more at the moment.
-fn send_all(engine: &mut Engine, io: &mut dyn DatagramIo, lane: &mut Lane, now: Instant) -> bool {
-    let mut failures = 0;
-    // Bounded by the datagrams of the batch and the failures that are allowed in a row.
-    while let Some((to, _)) = lane.outgoing.front() {
-        match io.send(&lane.socket, &lane.outgoing) {
-            Ok(count) => {
-                lane.outgoing.advance(count);
-                failures = 0;
-            }
-            Err(error) if error.kind() == ErrorKind::WouldBlock => {
-                engine.handle_blocked();
-                return true;
-            }
-            // There is no room on the way to this address; there may be on the way to others.
-            Err(error) if is_congestion(&error) => {
-                engine.handle_congestion(Instant::now(), to, error.raw_os_error().unwrap_or(libc::ENOBUFS));
-                lane.outgoing.advance(1);
-            }
-            // It may be the error of an earlier datagram, to another address: look, and try again.
-            Err(_) if failures < MOST_FAILURES => {
-                failures += 1;
-                drain_errors(engine, lane);
-            }
-            Err(error) => {
-                engine.handle_send_error(now, to, error.raw_os_error().unwrap_or(libc::EIO));
-                lane.outgoing.advance(1);
-                failures = 0;
-            }
-        }
-    }
-    false
-}
-
-/// The system cannot take the datagram at the moment, and will later.
-fn is_congestion(error: &io::Error) -> bool {
-    matches!(error.raw_os_error(), Some(libc::ENOBUFS | libc::ENOMEM))
-}
-
 /// The poll rounds up to whole milliseconds, and the limiter makes up for that. At a pace that is too fast for it the
 /// wait is rounded down instead, to spin rather than to be late.
 fn sleep_for(wait: Duration, is_tight: bool) -> Duration {
     if is_tight { Duration::from_millis(wait.as_millis() as u64) } else { wait }
 }
 
-const SIGNALS: Token = Token(0);
-const WAKER: Token = Token(1);
-/// Token of the first socket; those of the others follow.
-const FIRST_LANE: usize = 2;
-
-/// Signals that stop a run.
-pub const STOPPING: [i32; 3] = [SIGINT, SIGTERM, SIGHUP];
-/// Exit code of a process that was told to stop once more.
-const STOPPED: i32 = 3;
-/// Datagrams, or errors, that are taken in one turn before something is sent again.
-const MOST_RECEIVED: usize = 1024;
-/// Failures in a row that may be those of earlier datagrams.
-const MOST_FAILURES: usize = 8;
-/// How soon a full device queue or a full channel is tried again.
-const RETRY: Duration = Duration::from_millis(1);
+const WAKER: Token = Token(0);
+/// Token of the transport's first descriptor.
+const FIRST: Token = Token(1);

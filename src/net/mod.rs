@@ -6,8 +6,12 @@ use std::net::SocketAddr;
 pub mod batch;
 pub mod driver;
 mod lane;
+pub mod queue;
 pub mod socket;
 pub mod sys;
+pub mod transport;
+pub mod turn;
+pub mod udp;
 
 /// A system call that failed: what was being done, to what, and why it failed.
 #[derive(Debug, thiserror::Error)]

@@ -22,6 +22,8 @@ pub struct QueuedError {
     pub to: SocketAddr,
     /// What it is.
     pub cause: Cause,
+    /// The host that sent the ICMP message; none for an error of this machine.
+    pub offender: Option<IpAddr>,
 }
 
 /// Where a queued error comes from.
@@ -58,9 +60,9 @@ pub fn receive_error(socket: &impl AsFd) -> io::Result<Option<QueuedError>> {
     let found = message.control.messages(message.control_length).find_map(|(level, kind, data)| {
         let v4 = level == libc::IPPROTO_IP && kind == libc::IP_RECVERR;
         let v6 = level == libc::IPPROTO_IPV6 && kind == libc::IPV6_RECVERR;
-        if v4 || v6 { read::<libc::sock_extended_err>(data) } else { None }
+        if v4 || v6 { queued_error(data) } else { None }
     });
-    Ok(to.zip(found).map(|(to, error)| QueuedError { to, cause: cause(&error) }))
+    Ok(to.zip(found).map(|(to, (cause, offender))| QueuedError { to, cause, offender }))
 }
 
 /// Asks for the local address of every datagram (`IP_PKTINFO`).
@@ -319,6 +321,30 @@ impl Name {
     }
 }
 
+/// Reads what an entry of the error queue says: a `sock_extended_err`, and the address of the offender behind it
+/// (`SO_EE_OFFENDER`), which has no family if there is none.
+fn queued_error(data: &[u8]) -> Option<(Cause, Option<IpAddr>)> {
+    let error: libc::sock_extended_err = read(data)?;
+    let cause = cause(&error);
+    let offender = data.get(size_of::<libc::sock_extended_err>()..).and_then(host);
+    Some((cause, offender.filter(|_| matches!(cause, Cause::Icmp(_)))))
+}
+
+/// The host of a socket address as the kernel writes it.
+fn host(address: &[u8]) -> Option<IpAddr> {
+    match libc::c_int::from(read::<libc::sa_family_t>(address)?) {
+        libc::AF_INET => {
+            let address: libc::sockaddr_in = read(address)?;
+            Some(Ipv4Addr::from_bits(u32::from_be(address.sin_addr.s_addr)).into())
+        }
+        libc::AF_INET6 => {
+            let address: libc::sockaddr_in6 = read(address)?;
+            Some(IpAddr::from(address.sin6_addr.s6_addr).to_canonical())
+        }
+        _ => None,
+    }
+}
+
 fn cause(error: &libc::sock_extended_err) -> Cause {
     const V4_UNREACHABLE: u8 = 3;
     const V6_UNREACHABLE: u8 = 1;
@@ -459,7 +485,8 @@ fn read<T: Copy>(bytes: &[u8]) -> Option<T> {
         return None;
     }
     // SAFETY: there are enough bytes, the read needs no alignment, and the callers' types (`cmsghdr`, `in_pktinfo`,
-    // `sock_extended_err`) are C structures of integers, for which every pattern of bits is valid.
+    // `sock_extended_err`, `sa_family_t`, `sockaddr_in`, `sockaddr_in6`) are integers and C structures of integers, for
+    // which every pattern of bits is valid.
     Some(unsafe { ptr::read_unaligned(bytes.as_ptr().cast()) })
 }
 
@@ -486,20 +513,52 @@ mod tests {
     }
 
     #[test]
-    fn a_closed_port_is_reported_with_the_address_that_was_asked() {
-        for (local, ipv6) in [("127.0.0.1:0", false), ("[::1]:0", true)] {
+    fn a_closed_port_is_reported_with_the_address_that_was_asked_and_by_whom() {
+        for (local, asked, ipv6) in [("127.0.0.1:0", "127.3.2.1", false), ("[::1]:0", "::1", true)] {
             let Ok(socket) = UdpSocket::bind(local) else {
                 assert!(ipv6, "{local} cannot be bound; only IPv6 may be missing");
                 continue;
             };
             socket.set_nonblocking(true).unwrap();
             enable_error_queue(&socket, ipv6).unwrap();
-            let closed = UdpSocket::bind(local).unwrap();
+            let asked: IpAddr = asked.parse().unwrap();
+            let closed = UdpSocket::bind((asked, 0)).unwrap();
             let to = closed.local_addr().unwrap();
             drop(closed);
             socket.send_to(b"x", to).unwrap();
             let error = wait_for_error(&socket);
-            assert_eq!(error, Some(QueuedError { to, cause: Cause::Icmp(Icmp::PortUnreachable) }));
+            let cause = Cause::Icmp(Icmp::PortUnreachable);
+            assert_eq!(error, Some(QueuedError { to, cause, offender: Some(asked) }));
+        }
+    }
+
+    #[test]
+    fn the_offender_is_read_from_behind_the_error_and_only_if_an_icmp_message_has_come() {
+        let entry = |origin: u8, family: i32, address: &[u8]| {
+            // sock_extended_err: errno, origin, type, code, padding, info, data.
+            let mut data = [&113_u32.to_ne_bytes()[..], &[origin, 3, 1, 0], &[0; 8]].concat();
+            data.extend((family as libc::sa_family_t).to_ne_bytes());
+            data.extend_from_slice(address);
+            data
+        };
+        // Port (and flow label), address, and what follows it.
+        let v4 = [&[0; 2][..], &[10, 1, 2, 3], &[0; 8]].concat();
+        let v6 = [&[0; 6][..], &[0xFD; 16], &[0; 4]].concat();
+        let icmp = |offender: Option<&str>| {
+            Some((Cause::Icmp(Icmp::HostUnreachable), offender.map(|text| text.parse().unwrap())))
+        };
+        let (inet, inet6, unspecified) = (libc::AF_INET, libc::AF_INET6, libc::AF_UNSPEC);
+        let from_icmp = libc::SO_EE_ORIGIN_ICMP;
+        assert_eq!(queued_error(&entry(from_icmp, inet, &v4)), icmp(Some("10.1.2.3")));
+        let fd = "fdfd:fdfd:fdfd:fdfd:fdfd:fdfd:fdfd:fdfd";
+        assert_eq!(queued_error(&entry(from_icmp, inet6, &v6)), icmp(Some(fd)));
+        assert_eq!(queued_error(&entry(from_icmp, unspecified, &v6)), icmp(None));
+        assert_eq!(queued_error(&entry(libc::SO_EE_ORIGIN_LOCAL, inet, &v4)), Some((Cause::Local(113), None)));
+        // Whatever is cut off is not read.
+        let whole = entry(from_icmp, inet6, &v6);
+        for length in 0..whole.len() {
+            let expected = if length < 16 { None } else { icmp(None) };
+            assert_eq!(queued_error(&whole[..length]), expected, "{length}");
         }
     }
 

@@ -49,11 +49,11 @@ fn the_rate_settles_below_what_the_path_takes_and_follows_when_it_takes_more() {
     // The second path takes half of what the rate begins with, so that loss is all that is known of it at first.
     for (takes, most) in [(3_000.0, 1.1), (1_000.0, 1.6)] {
         let mut scan = rate_only(farm(200_000, 40.0));
-        scan.path = Some(Bucket::new(takes, 50));
+        scan.world().path = Some(Bucket::new(takes, 50));
         scan.run_until(Duration::from_secs(40));
         let before = mean(&scan, 10, 40);
         assert!((0.5 * takes..most * takes).contains(&before), "{before} of {takes}");
-        scan.path = Some(Bucket::new(2.0 * takes, 50));
+        scan.world().path = Some(Bucket::new(2.0 * takes, 50));
         scan.run_until(Duration::from_mins(1));
         let after = mean(&scan, 45, 60);
         assert!((takes..most * 2.0 * takes).contains(&after), "{after} of twice {takes}");
@@ -105,7 +105,7 @@ fn a_rate_that_is_not_reached_does_not_grow() {
 fn a_receive_buffer_that_drops_makes_the_window_shrink_and_what_is_fixed_stays() {
     let run = |auto| {
         let mut scan = scan(Auto { window: auto, rate: false }, farm(20_000, 0.0));
-        scan.buffer = Some(Bucket::new(5_000.0, 100));
+        scan.world().buffer = Some(Bucket::new(5_000.0, 100));
         let mut most = 0;
         while scan.turn() {
             most = most.max(scan.engine.snapshot().in_flight);

@@ -13,6 +13,7 @@ use crate::target::{PortRule, Target};
 
 mod each_once;
 mod errors;
+mod lanes;
 mod link;
 mod outcome;
 mod pace;

@@ -1,0 +1,151 @@
+//! What the system says of datagrams that were sent, or were to be: it refuses, it has no room, or an ICMP error comes.
+
+use std::collections::VecDeque;
+use std::net::{IpAddr, SocketAddr};
+use std::time::{Duration, Instant};
+
+use super::flight::{Cause, Slot, State};
+use super::send::sent_because;
+use super::{Engine, Icmp};
+use crate::record::Status;
+
+/// Flights whose datagrams found the queue of their lane full.
+#[derive(Debug, Default)]
+pub(super) struct Parked {
+    /// Some may have gone on or ended since.
+    slots: VecDeque<Slot>,
+    /// A lane is blocked: it may be theirs.
+    is_blocked: bool,
+}
+
+impl Parked {
+    /// True if there are some that need not be any more.
+    pub(super) fn may_leave(&self) -> bool {
+        !self.is_blocked && !self.slots.is_empty()
+    }
+}
+
+impl Engine {
+    /// Records that the operating system refused to send to `to`, with its error number. `slot` is that of the datagram, if
+    /// it is known which one it was; the error then ends no other flight, even one that has the same address.
+    pub fn handle_send_error(&mut self, now: Instant, slot: Option<Slot>, to: SocketAddr, os_error: i32) {
+        self.datagrams.send_errors += 1;
+        let Some(slot) = self.flight_of(slot, &to) else { return };
+        let Some(flight) = self.flights.get_mut(slot) else { return };
+        flight.os_error = Some(os_error);
+        self.finish(slot, Status::SendError, now);
+    }
+
+    /// Records that the system has no room for the datagram of `slot` to `to` at the moment, and has not sent it: the try
+    /// does not count, and is repeated in a while, within the limits on the pace.
+    pub fn handle_congestion(&mut self, now: Instant, slot: Slot, to: SocketAddr, os_error: i32) {
+        self.datagrams.congested += 1;
+        self.take_back(now, slot, to, os_error, State::Pausing);
+    }
+
+    /// Records that the datagram of `slot` to `to` was not sent because so many wait for its lane already, on which the
+    /// system takes no more. The try does not count. It is repeated, within the limits on the pace, once
+    /// [`Engine::set_blocked`] says that there is room; if that is not before its time is over, `os_error` is the reason.
+    /// It keeps its place in the window meanwhile, which bounds how many may wait so.
+    pub fn handle_full_lane(&mut self, now: Instant, slot: Slot, to: SocketAddr, os_error: i32) {
+        self.take_back(now, slot, to, os_error, State::Parked);
+    }
+
+    /// While a lane is blocked, what was parked stays so: nobody knows whose lane it is, and to give all of it out again
+    /// and again would leave the others none of the pace.
+    pub fn set_blocked(&mut self, is_blocked: bool) {
+        self.parked.is_blocked = is_blocked;
+    }
+
+    /// Records that the system takes no more on a lane: what waits there is tried again, and nothing is lost.
+    pub fn handle_blocked(&mut self) {
+        self.datagrams.blocked += 1;
+    }
+
+    /// Records an ICMP error about a datagram that went to `to`, sent by the host `offender` if that is known. A closed
+    /// port ends the target at once; any other error is remembered, and is the reason if nothing else comes. A router's
+    /// error counts like one of the host itself.
+    pub fn handle_icmp(&mut self, now: Instant, to: SocketAddr, _offender: Option<IpAddr>, icmp: Icmp) {
+        let Some(slot) = self.flights.find(&to) else {
+            self.datagrams.icmp_stray += 1;
+            return;
+        };
+        self.datagrams.icmp_matched += 1;
+        let Some(flight) = self.flights.get_mut(slot) else { return };
+        flight.icmp = Some(icmp);
+        if icmp == Icmp::PortUnreachable {
+            self.finish(slot, Status::Refused, now);
+        } else {
+            self.note(slot, Status::Unreachable);
+        }
+    }
+
+    /// The next flight whose turn to send has come, before any that has not begun.
+    pub(super) fn next_queued(&mut self) -> Option<Slot> {
+        self.follow_ups.pop_front().or_else(|| self.unpark()).or_else(|| self.retries.pop_front())
+    }
+
+    fn unpark(&mut self) -> Option<Slot> {
+        // Bounded by the entries: each turn takes one.
+        while self.parked.may_leave() {
+            let slot = self.parked.slots.pop_front()?;
+            if let Some(flight) = self.flights.get_mut(slot).filter(|flight| flight.state == State::Parked) {
+                flight.state = State::Queued;
+                self.deadlines.cancel(slot.index);
+                return Some(slot);
+            }
+        }
+        None
+    }
+
+    /// Makes it as if a datagram had not been sent, which it was not; its flight waits as `state` says.
+    fn take_back(&mut self, now: Instant, slot: Slot, to: SocketAddr, os_error: i32, state: State) {
+        let Some(slot) = self.flight_of(Some(slot), &to) else { return };
+        let Some(flight) = self.flights.get_mut(slot) else { return };
+        if flight.state != State::Waiting {
+            // Something has come in the meantime; the flight is beyond that datagram.
+            return;
+        }
+        if now >= flight.budget {
+            self.handle_send_error(now, Some(slot), to, os_error);
+            return;
+        }
+        if let Some(adaptive) = &mut self.adaptive {
+            adaptive.handle_unsent(flight.last_sent, flight.last_cause);
+        }
+        *sent_because(&mut self.datagrams, flight.last_cause) -= 1;
+        self.datagrams.sent -= 1;
+        flight.retries -= u32::from(flight.last_cause == Cause::Retry);
+        flight.sent -= 1;
+        flight.tries -= 1;
+        if flight.sent == 0 {
+            flight.first_sent = None;
+        }
+        flight.state = state;
+        if state == State::Parked {
+            self.deadlines.set(slot.index, flight.budget);
+            self.park(slot);
+        } else {
+            self.deadlines.set(slot.index, (now + CONGESTION_PAUSE).min(flight.budget));
+        }
+    }
+
+    fn park(&mut self, slot: Slot) {
+        // Flights may go on or end while they are parked; their entries must not pile up.
+        let (slots, flights) = (&mut self.parked.slots, &mut self.flights);
+        if slots.len() > 2 * flights.len() {
+            slots.retain(|slot| flights.get_mut(*slot).is_some_and(|flight| flight.state == State::Parked));
+        }
+        slots.push_back(slot);
+    }
+
+    /// The flight that a datagram to `to` belongs to, if it is still there: that of `slot`, or whichever has the address.
+    fn flight_of(&mut self, slot: Option<Slot>, to: &SocketAddr) -> Option<Slot> {
+        let Some(slot) = slot else { return self.flights.find(to) };
+        // A plan may have moved on to another port since.
+        self.flights.get_mut(slot).is_some_and(|flight| flight.address == *to).then_some(slot)
+    }
+}
+
+/// How soon a datagram is tried again for which the system had no room.
+const CONGESTION_PAUSE: Duration = Duration::from_millis(10);

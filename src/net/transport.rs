@@ -1,0 +1,123 @@
+//! The one door to the network: whatever carries datagrams for a scan, its lanes, its errors and its counters included.
+//!
+//! A transport queues what is submitted for the lane that the address belongs to, which is its own business, and says
+//! what came of it. It is told when a descriptor of its own is ready and what time it is, so that one without
+//! descriptors, in virtual time, can stand in for it.
+
+use std::net::{IpAddr, SocketAddr};
+use std::time::Instant;
+
+use mio::{Registry, Token};
+
+use super::Error;
+use super::socket::Granted;
+use super::sys::Cause;
+use crate::engine::Slot;
+
+/// Sends and receives datagrams without waiting.
+pub trait Transport {
+    /// Has `registry` watch its descriptors, with tokens from `first` on.
+    fn register(&mut self, registry: &Registry, first: Token) -> Result<(), Error>;
+
+    /// Records that the descriptor with `token` is ready. Tokens that are none of its own are ignored.
+    fn handle_ready(&mut self, token: Token);
+
+    /// Tells of each error that waits, up to a bound.
+    fn errors(&mut self, now: Instant, tell: &mut impl FnMut(Event<'_>));
+
+    /// Tells of each datagram that waits, up to a bound, and says how far everything has been received. `now` was taken
+    /// before the call. With `all`, every descriptor is looked at, whether it is known to be ready or not.
+    fn receive(&mut self, now: Instant, all: bool, tell: &mut impl FnMut(Event<'_>)) -> Received;
+
+    /// Queues a datagram of `slot` for `to`. Call [`Transport::flush`] afterwards.
+    fn submit(&mut self, slot: Slot, to: SocketAddr, data: &[u8]) -> Result<(), Refusal>;
+
+    /// True while it is worth submitting another datagram before the next [`Transport::flush`].
+    fn has_room(&self) -> bool;
+
+    /// Hands what is queued to the system, and tells what came of each datagram. A lane on which the system takes no more
+    /// keeps the others from nothing.
+    fn flush(&mut self, now: Instant, tell: &mut impl FnMut(Event<'_>));
+
+    /// When [`Transport::flush`] is worth calling again, if the system has taken no more on a lane.
+    fn blocked_until(&self) -> Option<Instant>;
+
+    /// Datagrams that the kernel has dropped so far because a receive buffer was full.
+    fn dropped(&self) -> u64;
+
+    /// Addresses of an IPv4 and of an IPv6 socket; unspecified ones where there is none or it is bound to none.
+    fn local_addresses(&self) -> [SocketAddr; 2];
+
+    /// Buffers of each lane, those of IPv4 first.
+    fn granted(&self) -> Vec<Granted>;
+}
+
+/// What a transport tells of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Event<'a> {
+    /// A datagram came.
+    Datagram {
+        /// Its sender.
+        from: SocketAddr,
+        /// When it arrived, if that is known.
+        at: Option<Instant>,
+        /// Its bytes.
+        data: &'a [u8],
+    },
+    /// The system has taken a datagram.
+    Accepted {
+        /// As it was submitted.
+        slot: Slot,
+        /// As it was submitted.
+        to: SocketAddr,
+    },
+    /// There was no room for a datagram on the way to its address. It is not queued any more.
+    Congested {
+        /// As it was submitted.
+        slot: Slot,
+        /// As it was submitted.
+        to: SocketAddr,
+        /// The system's error number.
+        os_error: i32,
+    },
+    /// The system takes no more on a lane at the moment. This datagram and those after it stay queued.
+    Blocked {
+        /// As it was submitted.
+        slot: Slot,
+        /// As it was submitted.
+        to: SocketAddr,
+    },
+    /// A datagram was refused, or an error came for one that had left.
+    Failed(Failure),
+}
+
+/// An error, and the datagram that it is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Failure {
+    /// Where the datagram was to go.
+    pub to: SocketAddr,
+    /// The flight that it was submitted for, if that is known: an error that comes later names an address only.
+    pub slot: Option<Slot>,
+    /// What went wrong.
+    pub cause: Cause,
+    /// The host that reported it, if one did and the system says which.
+    pub offender: Option<IpAddr>,
+}
+
+/// How far everything that arrived has been received.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Received {
+    /// No descriptor is known to have more to give.
+    pub drained: bool,
+    /// Everything that arrived before then has been told of; none if that is no later than it was.
+    pub until: Option<Instant>,
+}
+
+/// Why a datagram was not queued.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Refusal {
+    /// The system has taken nothing on the address's lane for a while, and a batch waits there already.
+    Full,
+    /// There is no lane for such addresses; the system's error number says why.
+    NoLane(i32),
+}
