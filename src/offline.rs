@@ -310,6 +310,7 @@ fn settings(queries: QuerySet) -> Settings {
         host_gap: Duration::ZERO,
         list_gap: Duration::ZERO,
         queries,
+        lists_only: false,
         keep_datagrams: false,
         key: Ask::offline().key,
     }

@@ -33,6 +33,7 @@ fn snapshot(datagrams: Datagrams) -> Snapshot {
         targets,
         datagrams,
         answered: 0,
+        printed: 0,
         in_flight: 0,
         unlogged: 0,
         growing: false,

@@ -22,7 +22,7 @@ pub use bench::BenchArgs;
 pub use decode::DecodeArgs;
 pub use doctor::DoctorArgs;
 pub use farm::FarmArgs;
-pub use list::{ListArgs, SteamArgs};
+pub use list::{ListArgs, SendingArgs, SteamArgs};
 pub use query::QueryArgs;
 pub use scan::ScanArgs;
 

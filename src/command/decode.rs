@@ -15,7 +15,7 @@ use crate::net::driver::read_clocks;
 use crate::offline::{self, Recording, Sorted, Sorter};
 use crate::output::dissection::Dissector;
 use crate::output::table::Look;
-use crate::output::{Format, is_stdout};
+use crate::output::{Destination, FileSink, Format, Sink, is_stdout};
 use crate::protocol::{self, AnyProtocol};
 use crate::record::{QuerySet, Selection};
 
@@ -88,22 +88,18 @@ fn rows(
     recordings.retain(|recording| {
         protocol.is_some() || offline::recognise_among(protocol::all(), recording).lists().is_none()
     });
-    let mut rows = format.writer(selection, Look { width: 0, colour: false });
+    let format = format.writer(selection, Look { width: 0, colour: false });
+    let mut sink = FileSink::new(format, Destination::stdout());
     let (now, _) = read_clocks();
-    print(|out| {
-        let mut buffer = Vec::new();
-        let mut result = Ok(());
-        offline::records(&recordings, protocol, queries.or(said), now, |record| {
-            rows.row(record);
-            if rows.len() >= ENOUGH && result.is_ok() {
-                rows.take(&mut buffer);
-                result = out.write_all(&buffer);
-            }
-        });
-        result?;
-        rows.take(&mut buffer);
-        out.write_all(&buffer)
-    })
+    let mut result = Ok(());
+    offline::records(&recordings, protocol, queries.or(said), now, |record| {
+        if result.is_ok() {
+            result = sink.record(record);
+        }
+    });
+    result?;
+    sink.commit()?;
+    Ok(ExitCode::SUCCESS)
 }
 
 fn sort(files: impl Iterator<Item = Vec<Datagram>>) -> Vec<Recording> {
@@ -146,6 +142,3 @@ fn dissect(files: &[Reading], protocol: Option<AnyProtocol>, mut dissector: Diss
         Ok(())
     })
 }
-
-/// Bytes that are worth a write.
-const ENOUGH: usize = 64 << 10;

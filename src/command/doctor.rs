@@ -6,13 +6,19 @@ use std::process::ExitCode;
 use super::print;
 use crate::cli::DoctorArgs;
 use crate::config::{self, DoctorForm};
-use crate::doctor::{Finding, Level, examine, look};
+use crate::doctor::{Finding, Level, examine, interfaces, look};
 use crate::error::Error;
 use crate::output::table::harmless;
 
 /// Looks, and prints what was found; exit code 1 if something will lose datagrams.
 pub(super) fn run(args: DoctorArgs) -> Result<ExitCode, Error> {
     let config = config::doctor(args)?;
+    if let (Some(name), Some(all)) = (&config.interface, interfaces())
+        && !all.contains(name)
+    {
+        let all = all.join(", ");
+        return Err(Error::usage(format!("--interface: there is no interface {name:?}; there are: {all}")));
+    }
     let findings = examine(&look(config.interface.as_deref()), &config.workload);
     print(|out| match config.form {
         DoctorForm::Text => text(out, &findings),

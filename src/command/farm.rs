@@ -13,8 +13,10 @@ use crate::cli::FarmArgs;
 use crate::config::{self, FarmConfig, MasterConfig};
 use crate::error::Error;
 use crate::farm::serve::{self, Served};
+use crate::farm::site::Site;
 use crate::farm::{Farm, Masters, Recorded, ReplayFarm};
 use crate::net;
+use crate::net::socket;
 use crate::offline::{self, Sorter};
 use crate::output::{Destination, OutputError};
 use crate::protocol;
@@ -32,6 +34,7 @@ pub(super) fn run(args: FarmArgs) -> Result<ExitCode, Error> {
 }
 
 fn simulate(config: FarmConfig, signals: Signals) -> Result<(), Error> {
+    claim(config.site.as_ref(), config.bind.as_deref().unwrap_or_default())?;
     let serving = match config.site {
         Some(site) => serve::start_at(config.settings, site, config.port),
         None => serve::start(config.settings, Some(config.port)),
@@ -68,6 +71,17 @@ fn simulate(config: FarmConfig, signals: Signals) -> Result<(), Error> {
         account(lists, "the lists: ");
     }
     Ok(())
+}
+
+/// Refuses a site that is not this machine's; `bind` is what was typed.
+fn claim(site: Option<&Site>, bind: &str) -> Result<(), Error> {
+    let Some(first) = site.map(|site| site.place.first()) else { return Ok(()) };
+    socket::claim(first.into()).map_err(|reason| {
+        Error::usage(format!(
+            "--bind: {first} is no address of this machine: {reason}; `ip route add local {bind} dev lo` makes all of a \
+             network its own"
+        ))
+    })
 }
 
 /// Starts the list servers of `farm`.

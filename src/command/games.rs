@@ -1,6 +1,6 @@
 //! `fragscan games`: the games that `--game` knows.
 
-use std::io;
+use std::io::{self, IsTerminal};
 use std::process::ExitCode;
 
 use super::{columns, print, say};
@@ -12,7 +12,7 @@ use crate::output::Format;
 
 /// Prints the games that were asked for; exit code 1 if there are none.
 pub(super) fn run(args: GamesArgs) -> Result<ExitCode, Error> {
-    let GamesConfig { games, format, why_none } = config::games(args)?;
+    let GamesConfig { games, format, why_none } = config::games(args, io::stdout().is_terminal())?;
     if games.is_empty() {
         say(&why_none);
         return Ok(ExitCode::FAILURE);

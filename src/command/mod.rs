@@ -22,7 +22,6 @@ mod progress;
 mod protocols;
 mod query;
 mod scan;
-mod session;
 mod signals;
 mod summary;
 

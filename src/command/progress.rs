@@ -7,7 +7,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::say;
 use crate::engine::{Oddity, Snapshot};
-use crate::net::driver::Watch;
+use crate::net::driver::{Watch, read_clocks};
 use crate::output::count;
 
 /// Shows a run on standard error.
@@ -28,20 +28,20 @@ enum Display {
 
 impl Progress {
     /// Shows nothing but that the run is being stopped.
-    pub(super) fn quiet(began: Instant) -> Self {
-        Self { display: Display::Nothing, odd: 0, began, last: None }
+    pub(super) fn quiet() -> Self {
+        Self { display: Display::Nothing, odd: 0, began: read_clocks().0, last: None }
     }
 
     /// Shows a bar.
-    pub(super) fn bar(began: Instant) -> Self {
+    pub(super) fn bar() -> Self {
         let bar = ProgressBar::with_draw_target(Some(1), ProgressDrawTarget::stderr());
         set_style(&bar, false);
-        Self { display: Display::Bar(bar, false), odd: 0, began, last: None }
+        Self { display: Display::Bar(bar, false), odd: 0, began: read_clocks().0, last: None }
     }
 
     /// Prints a line every few seconds.
-    pub(super) fn lines(began: Instant) -> Self {
-        Self { display: Display::Lines, odd: 0, began, last: None }
+    pub(super) fn lines() -> Self {
+        Self { display: Display::Lines, odd: 0, began: read_clocks().0, last: None }
     }
 }
 
@@ -184,6 +184,7 @@ mod tests {
             targets: Targets { scheduled: 60, finished },
             datagrams: Datagrams { sent: 100, dropped_by_kernel: 2, ..Datagrams::default() },
             answered: 30,
+            printed: 0,
             in_flight: 20,
             not_started: 40,
             unlogged: 0,

@@ -129,9 +129,9 @@ mod tests {
     use super::*;
     use crate::engine::testing::{List, protocol, settings};
     use crate::engine::{Engine, Oddity, Plan, Settings, Snapshot};
-    use crate::net::batch::Path;
     use crate::net::driver::{Driver, Handover, Outcome, Watch, read_clocks};
-    use crate::net::socket::Local;
+    use crate::net::options::IoPath;
+    use crate::net::options::Local;
     use crate::net::udp::Udp;
 
     struct Unwatched;
@@ -154,7 +154,7 @@ mod tests {
         let settings = Settings { timeout: hours, budget: hours, ..settings() };
         let plans = [Plan::of(protocol("a2s"))];
         let engine = Engine::new(settings, plans.into(), Box::new(List::of([silent])), read_clocks().0);
-        let sockets = Udp::open(&Local::default(), (true, false), Path::Mmsg).unwrap();
+        let sockets = Udp::open(&Local::default(), (true, false), IoPath::Mmsg).unwrap();
         let (batches, _unwritten) = bounded(9);
         let (_, returned) = bounded(9);
         let driver = Driver::new(engine, sockets, Handover { batches, returned }).unwrap();

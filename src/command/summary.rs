@@ -9,17 +9,25 @@ use crate::ledger::{Datagrams, Input, Ledger};
 use crate::output::count;
 use crate::output::metadata::Metadata;
 
+/// What a run is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Manner {
+    /// Servers are asked.
+    Scan,
+    /// Servers of lists are printed and not asked.
+    List,
+}
+
 /// What a run did, in a few lines.
 pub(super) struct Summary<'a, I, S> {
     pub metadata: &'a Metadata<I, S>,
-    /// Servers of lists were printed and not asked.
-    pub prints_only: bool,
+    pub manner: Manner,
 }
 
 impl<I: Serialize, S: Serialize> fmt::Display for Summary<'_, I, S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Metadata { ledger, seconds, rtt_ms, outputs, raw, stop, seed, lists, .. } = self.metadata;
-        if self.prints_only {
+        if self.manner == Manner::List {
             listed(f, ledger)?;
         } else {
             let scheduled = ledger.targets.scheduled;
@@ -34,7 +42,7 @@ impl<I: Serialize, S: Serialize> fmt::Display for Summary<'_, I, S> {
         for list in lists {
             write!(f, "\n{list}")?;
         }
-        if !self.prints_only {
+        if self.manner == Manner::Scan {
             datagrams(f, &ledger.datagrams, ledger.lists.sent)?;
         }
         let quantiles = (rtt_ms.quantile_ms(0.5), rtt_ms.quantile_ms(0.9), rtt_ms.quantile_ms(0.99));

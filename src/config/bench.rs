@@ -4,19 +4,28 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::scan::ScanConfig;
-use super::value;
+use super::Limits;
+use super::limits::adaptive_window;
+use super::options::InputOptions;
+use super::scan::{io, spoken};
+use super::value::{self, RateLimit};
 use crate::bench::{Condition, Pace, Ramp, conditions};
-use crate::cli::{BenchArgs, ScanArgs};
+use crate::cli::BenchArgs;
+use crate::engine::Auto;
 use crate::error::Error;
 use crate::farm::site::is_own_address;
+use crate::net::options::IoPath;
 use crate::output::is_stdout;
 use crate::target::Target;
 
 /// What a benchmark does.
 pub struct BenchConfig {
-    /// Whom it asks, and how: a scan of what was typed.
-    pub scan: ScanConfig,
+    /// Whom it asks.
+    pub input: InputOptions,
+    /// How, but for the rate, which is that of each round.
+    pub limits: Limits,
+    /// Which system calls are used.
+    pub io: IoPath,
     /// At which rates.
     pub pace: Pace,
     /// How long it asks before anything is measured.
@@ -59,8 +68,8 @@ pub enum ReportFormat {
     Csv,
 }
 
-/// Reads the arguments of `fragscan bench`; `random` is the seed.
-pub fn bench(args: BenchArgs, random: u64) -> Result<BenchConfig, Error> {
+/// Reads the arguments of `fragscan bench`.
+pub fn bench(args: BenchArgs) -> Result<BenchConfig, Error> {
     let format = match args.format.as_str() {
         "text" => ReportFormat::Text,
         "json" => ReportFormat::Json,
@@ -81,7 +90,7 @@ pub fn bench(args: BenchArgs, random: u64) -> Result<BenchConfig, Error> {
     if args.hgrm.as_deref().is_some_and(is_stdout) {
         return Err(Error::usage("--hgrm: standard output has the report: name a file"));
     }
-    let of_rate = |text: &str| value::rate("", text).ok().and_then(value::Limit::per_second);
+    let of_rate = |text: &str| value::rate("", text).ok().and_then(RateLimit::per_second);
     let pace = if args.find_max {
         Pace::FindMax
     } else if let Some(text) = &args.ramp {
@@ -93,7 +102,7 @@ pub fn bench(args: BenchArgs, random: u64) -> Result<BenchConfig, Error> {
             ));
         }
         let rate = args.rate.as_deref().map(|text| value::rate("--rate", text)).transpose()?;
-        Pace::Fixed(rate.map_or(Some(DEFAULT_RATE), value::Limit::per_second))
+        Pace::Fixed(rate.map_or(Some(DEFAULT_RATE), RateLimit::per_second))
     };
     let of_time = |text: &str| value::time("", text).ok().map(|time| time.as_secs_f64() * 1e3);
     let conditions = match &args.fail_if {
@@ -106,23 +115,28 @@ pub fn bench(args: BenchArgs, random: u64) -> Result<BenchConfig, Error> {
         return Err(Error::usage("--protocol: a benchmark asks one protocol; name it"));
     }
     let warmup = value::time("--warmup", &args.warmup)?;
-    let queries = args.queries.clone();
+    let (window, auto_window) = adaptive_window(&args.window)?;
     // The rate is that of each round; the addresses themselves are asked as often as it takes.
-    let scan = ScanArgs {
-        targets: args.targets,
-        protocol: Some(args.protocol),
-        game: args.game,
-        queries: args.queries,
-        rate: Some("max".into()),
-        host_rate: Some("max".into()),
-        timeout: args.timeout,
+    let limits = Limits {
+        rate: Some(RateLimit::Max),
+        host_rate: Some(RateLimit::Max),
+        timeout: value::time("--timeout", &args.timeout)?,
         retries: args.retries,
-        window: args.window,
-        io: args.io,
-        ..ScanArgs::default()
+        window,
+        auto: Auto { window: auto_window, rate: false },
+        queries: value::parse("--queries", &args.queries)?,
+        ..Limits::default()
+    };
+    limits.check()?;
+    let input = InputOptions {
+        targets: args.targets,
+        spoken: spoken(Some(&args.protocol), args.game.as_deref())?,
+        ..InputOptions::default()
     };
     Ok(BenchConfig {
-        scan: super::scan(scan, random)?,
+        input,
+        limits,
+        io: io(&args.io)?,
         pace,
         warmup,
         length,
@@ -131,28 +145,25 @@ pub fn bench(args: BenchArgs, random: u64) -> Result<BenchConfig, Error> {
         format,
         hgrm: args.hgrm,
         quiet: args.quiet,
-        queries,
+        queries: args.queries,
         may_load: args.i_may_load_these_servers,
     })
 }
 
 impl BenchConfig {
     /// Says no to load on servers that are nobody's own here: `targets` are all addresses that will be asked.
-    pub fn refusal(&self) -> impl Fn(&[Target]) -> Result<(), Error> + use<> {
-        let (highest, may_load) = (self.pace.highest(), self.may_load);
-        move |targets| {
-            if may_load || highest.is_some_and(|rate| rate <= MOST_FOR_STRANGERS) {
-                return Ok(());
-            }
-            match targets.iter().find(|target| !is_ours(target.address.ip())) {
-                Some(stranger) => Err(Error::usage(format!(
-                    "{} is neither on this machine nor in a private network, and more than {MOST_FOR_STRANGERS:.0} \
-                     datagrams a second are a load on it and on the way there: write --rate 1000 or less, or, if you may \
-                     load it, --i-may-load-these-servers",
-                    stranger.address
-                ))),
-                None => Ok(()),
-            }
+    pub fn refuse_load(&self, targets: &[Target]) -> Result<(), Error> {
+        if self.may_load || self.pace.highest().is_some_and(|rate| rate <= MOST_FOR_STRANGERS) {
+            return Ok(());
+        }
+        match targets.iter().find(|target| !is_ours(target.address.ip())) {
+            Some(stranger) => Err(Error::usage(format!(
+                "{} is neither on this machine nor in a private network, and more than {MOST_FOR_STRANGERS:.0} \
+                 datagrams a second are a load on it and on the way there: write --rate 1000 or less, or, if you may \
+                 load it, --i-may-load-these-servers",
+                stranger.address
+            ))),
+            None => Ok(()),
         }
     }
 }
@@ -180,7 +191,7 @@ mod tests {
     fn config(arguments: &str) -> Result<BenchConfig, Error> {
         let words = ["fragscan", "bench"].into_iter().chain(arguments.split_whitespace());
         let Command::Bench(args) = Args::try_parse_from(words).unwrap().command else { panic!("bench was typed") };
-        bench(args, 1)
+        bench(args)
     }
 
     #[test]
@@ -195,7 +206,7 @@ mod tests {
     fn strangers_are_not_loaded_without_a_word() {
         let refusal = |arguments: &str, ip: &str| {
             let address = std::net::SocketAddr::new(ip.parse().unwrap(), 27_015);
-            config(arguments).unwrap().refusal()(&[Target { address, plan: 0, origin: 0 }])
+            config(arguments).unwrap().refuse_load(&[Target { address, plan: 0, origin: 0 }])
         };
         for ours in ["127.0.0.1", "10.1.2.3", "192.168.1.5", "172.16.0.1", "169.254.1.1", "::1", "fd00::1", "fe80::1"] {
             assert!(refusal("127.0.0.1 --rate max", ours).is_ok(), "{ours}");

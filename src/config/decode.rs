@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::input::server_protocol;
+use super::protocol::server_protocol;
 use super::{scan, value};
 use crate::cli::DecodeArgs;
 use crate::error::Error;

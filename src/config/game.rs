@@ -2,23 +2,15 @@
 
 use super::output::outputs;
 use crate::cli::GamesArgs;
-use crate::engine::{Leg, Plan};
 use crate::error::Error;
 use crate::games::{self, Game};
 use crate::output::Format;
-use crate::protocol::AnyProtocol;
 
 /// The game that `--game` names.
 pub(super) fn game(key: &str) -> Result<&'static Game, Error> {
     games::by_key(key).ok_or_else(|| {
         Error::usage(format!("--game: there is no game {key:?}: {}`fragscan games` lists all", did_you_mean(key)))
     })
-}
-
-/// How a server of `game`, whose targets name the port for players, is asked: in `protocol`, on one port after the other.
-pub(super) fn plan(game: &Game, protocol: AnyProtocol) -> Plan {
-    let legs = game.ports().into_iter().map(|port| Leg { protocol, port }).collect();
-    Plan::new(legs)
 }
 
 /// What `fragscan games` does.
@@ -31,10 +23,10 @@ pub struct GamesConfig {
     pub why_none: String,
 }
 
-/// Reads the arguments of `fragscan games`.
-pub fn games(args: GamesArgs) -> Result<GamesConfig, Error> {
+/// Reads the arguments of `fragscan games`; standard output is a `terminal` or not.
+pub fn games(args: GamesArgs, terminal: bool) -> Result<GamesConfig, Error> {
     let word = args.word.unwrap_or_default();
-    let output = outputs(&[], args.format.as_deref())?.remove(0);
+    let output = outputs(&[], args.format.as_deref(), terminal)?.remove(0);
     let games = games::all().iter().filter(|game| word.is_empty() || game.matches(&word)).collect();
     let why_none = format!("no game has {word:?} in its key or name, or as its app id: {}", did_you_mean(&word));
     Ok(GamesConfig { games, format: output.format, why_none: why_none.trim_end_matches([':', ' ', ';']).into() })

@@ -2,26 +2,57 @@
 
 use std::time::Duration;
 
-use super::value::{self, Limit};
+use super::value::{self, RateLimit};
 use crate::cli::ScanArgs;
 use crate::engine::{Auto, LEAST_RATE, LEAST_WINDOW, Rate, Settings};
 use crate::error::Error;
-use crate::record::QuerySet;
+use crate::record::{Query, QuerySet};
 use crate::rng::AddressHasher;
 
-/// Limits as they were typed: what is absent depends on the targets.
-pub(super) struct Limits {
-    rate: Option<Limit>,
-    auto: Auto,
-    bandwidth: Option<Limit>,
-    host_rate: Option<Limit>,
-    list_gap: Duration,
-    timeout: Duration,
-    budget: Option<Duration>,
-    retries: u32,
-    window: usize,
-    queries: QuerySet,
-    keep_datagrams: bool,
+/// How fast, how long, and what: what is absent depends on the targets.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Limits {
+    /// Datagrams a second.
+    pub rate: Option<RateLimit>,
+    /// Which limits find their own size, up to what they say.
+    pub auto: Auto,
+    /// Bits a second, with headers of IP and UDP.
+    pub bandwidth: Option<RateLimit>,
+    /// Datagrams a second to one address, after a burst.
+    pub host_rate: Option<RateLimit>,
+    /// Time between two requests to one list server.
+    pub list_gap: Duration,
+    /// Wait for the answer to a first try; it doubles with each retry.
+    pub timeout: Duration,
+    /// Longest that one target may take.
+    pub target_timeout: Option<Duration>,
+    /// Further tries of each step after silence.
+    pub retries: u32,
+    /// Most targets in flight.
+    pub window: usize,
+    /// What each server is asked.
+    pub queries: QuerySet,
+    /// Lists are asked, and the servers that they name are not.
+    pub lists_only: bool,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            rate: None,
+            auto: Auto::default(),
+            bandwidth: None,
+            host_rate: None,
+            list_gap: Duration::from_secs(2),
+            timeout: Duration::from_secs(1),
+            target_timeout: None,
+            retries: 2,
+            window: 10_000,
+            queries: QuerySet::of(Query::Info),
+            lists_only: false,
+        }
+    }
 }
 
 impl Limits {
@@ -37,25 +68,41 @@ impl Limits {
             host_rate: rate("--host-rate", args.host_rate.as_deref())?,
             list_gap: list_gap(&args.list_rate)?,
             timeout: value::time("--timeout", &args.timeout)?,
-            budget: args.target_timeout.as_deref().map(|text| value::time("--target-timeout", text)).transpose()?,
+            target_timeout: (args.target_timeout.as_deref())
+                .map(|text| value::time("--target-timeout", text))
+                .transpose()?,
             retries: args.retries,
             window,
             queries: value::parse("--queries", &args.queries)?,
-            keep_datagrams: args.raw.is_some(),
+            lists_only: false,
         };
-        if limits.timeout.is_zero() || limits.budget.is_some_and(|budget| budget.is_zero()) {
-            return Err(Error::usage("--timeout and --target-timeout: write more than nothing, as in 1s"));
-        }
-        if limits.retries > MOST_RETRIES {
-            return Err(Error::usage(format!("--retries: {} is not in 0 to {MOST_RETRIES}", limits.retries)));
-        }
+        limits.check()?;
         Ok(limits)
     }
 
+    /// Refuses what no run can keep.
+    pub(super) fn check(&self) -> Result<(), Error> {
+        if self.timeout.is_zero() || self.target_timeout.is_some_and(|budget| budget.is_zero()) {
+            return Err(Error::usage("--timeout and --target-timeout: write more than nothing, as in 1s"));
+        }
+        if self.retries > MOST_RETRIES {
+            return Err(Error::usage(format!("--retries: {} is not in 0 to {MOST_RETRIES}", self.retries)));
+        }
+        Ok(())
+    }
+
+    /// Rounds in which a protocol is tried that is one of several: as many as it has tries.
+    #[must_use]
+    pub fn rounds(&self) -> u8 {
+        u8::try_from(self.retries.saturating_add(1)).unwrap_or(u8::MAX)
+    }
+
     /// Scans of nothing but loopback bother nobody, and run as fast as they can unless told otherwise.
-    pub(super) fn settings(&self, all_loopback: bool, seed: u64) -> Settings {
-        let or_polite = |typed: Option<Limit>, rate| {
-            typed.unwrap_or(if all_loopback { Limit::Max } else { Limit::PerSecond(rate) }).per_second()
+    #[must_use]
+    pub fn settings(&self, loopback_only: bool, seed: u64) -> Settings {
+        let or_polite = |chosen: Option<RateLimit>, rate| {
+            let usual = if loopback_only { RateLimit::Max } else { RateLimit::PerSecond(rate) };
+            chosen.unwrap_or(usual).per_second()
         };
         let packets = or_polite(self.rate, DEFAULT_RATE);
         let host_rate = or_polite(self.host_rate, DEFAULT_HOST_RATE);
@@ -64,26 +111,27 @@ impl Limits {
             retries: self.retries,
             budget: DEFAULT_BUDGET,
             window: self.window,
-            rate: Rate { packets, bits: self.bandwidth.and_then(Limit::per_second) },
+            rate: Rate { packets, bits: self.bandwidth.and_then(RateLimit::per_second) },
             auto: self.auto,
             host_gap: host_rate.map_or(Duration::ZERO, |rate| Duration::from_secs(1).div_f64(rate)),
             list_gap: self.list_gap,
             queries: self.queries,
-            keep_datagrams: self.keep_datagrams,
+            keep_datagrams: false,
+            lists_only: self.lists_only,
             key: AddressHasher::new(seed),
         };
         // Whoever asks for more tries means to have them, a server that is silent to one form of a query may know another,
         // and one query that stays unanswered must not use up the time of the others.
         let one_step = settings.patience() + settings.timeout.saturating_mul(OTHER_FORMS);
         let further = FURTHER_BUDGET * (self.queries.len() as u32).saturating_sub(1);
-        settings.budget = self.budget.unwrap_or(DEFAULT_BUDGET.max(one_step) + further);
+        settings.budget = self.target_timeout.unwrap_or(DEFAULT_BUDGET.max(one_step) + further);
         settings
     }
 }
 
 /// Reads a rate, or how far one may grow that finds its own size.
-pub(super) fn adaptive_rate(text: &str) -> Result<(Limit, bool), Error> {
-    let (rate, auto) = value::adaptive(text, Limit::PerSecond(MOST_AUTO_RATE), |text| value::rate("--rate", text))?;
+pub(super) fn adaptive_rate(text: &str) -> Result<(RateLimit, bool), Error> {
+    let (rate, auto) = value::adaptive(text, RateLimit::PerSecond(MOST_AUTO_RATE), |text| value::rate("--rate", text))?;
     if auto && rate.per_second().is_some_and(|rate| rate < LEAST_RATE) {
         return Err(Error::usage(format!("--rate: {text:?}: a rate that adapts never falls below {LEAST_RATE}")));
     }
@@ -95,8 +143,8 @@ pub(super) fn list_gap(text: &str) -> Result<Duration, Error> {
     let a_minute = Duration::from_mins(1);
     let reason = || format!("--list-rate: {text:?} is not a number of requests a minute: write it as 30, 0.5 or max");
     Ok(match value::rate("", text).map_err(|_| Error::usage(reason()))? {
-        Limit::Max => Duration::ZERO,
-        Limit::PerSecond(number) => a_minute.div_f64(number),
+        RateLimit::Max => Duration::ZERO,
+        RateLimit::PerSecond(number) => a_minute.div_f64(number),
     })
 }
 

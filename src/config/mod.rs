@@ -1,28 +1,30 @@
-//! From what was typed to what is meant: arguments become settings that need no further checks.
+//! From what was typed to what is meant: arguments become options that need no further checks.
+//!
+//! Nothing here looks at a file, a socket or the clock: what depends on those is decided by `input` and `run`.
 
-mod auto;
 mod bench;
 mod decode;
 mod doctor;
 mod farm;
 mod game;
-mod input;
-mod later;
 mod limits;
-mod lists;
+mod list;
+mod options;
 mod output;
+mod protocol;
 mod query;
 mod scan;
-mod steam;
 mod value;
 
 pub use bench::{BenchConfig, Length, ReportFormat, bench};
 pub use decode::{DecodeConfig, Form, decode};
 pub use doctor::{DoctorConfig, DoctorForm, doctor};
-pub use farm::{FarmConfig, MasterConfig, farm};
+pub use farm::{FarmConfig, MasterConfig, farm, farm_target};
 pub use game::{GamesConfig, games};
-pub use input::{AUTO, InputDigest, more_lines};
-pub use lists::list;
-pub use output::Output;
+pub use limits::Limits;
+pub use list::list;
+pub use options::{InputOptions, NetworkOptions, Output, OutputOptions, ScanOptions, Spoken, SteamOptions};
+pub use protocol::{AUTO, server_protocol, usual_protocol};
 pub use query::{QueryFormat, query};
-pub use scan::{Colour, DEFAULT_PROTOCOL, Prepared, ScanConfig, scan, what_is_left_out, why_nothing, why_unaskable};
+pub use scan::{Colour, Messages, ScanConfig, scan};
+pub use value::RateLimit;

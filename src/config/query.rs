@@ -1,8 +1,12 @@
 //! The arguments of `fragscan query`.
 
-use super::scan::ScanConfig;
-use crate::cli::{QueryArgs, ScanArgs};
+use super::options::{InputOptions, NetworkOptions, ScanOptions};
+use super::scan::spoken;
+use super::{Limits, value};
+use crate::cli::QueryArgs;
 use crate::error::Error;
+use crate::net::options::IoPath;
+use crate::target::Order;
 
 /// How `fragscan query` prints a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -14,7 +18,7 @@ pub enum QueryFormat {
 }
 
 /// Reads the arguments of `fragscan query`: a scan of what was typed, without its files.
-pub fn query(args: QueryArgs, random: u64) -> Result<(ScanConfig, QueryFormat), Error> {
+pub fn query(args: QueryArgs) -> Result<(ScanOptions, QueryFormat), Error> {
     let format = match args.format.as_str() {
         "text" => QueryFormat::Card,
         "json" | "ndjson" => QueryFormat::Json,
@@ -23,15 +27,19 @@ pub fn query(args: QueryArgs, random: u64) -> Result<(ScanConfig, QueryFormat), 
     if args.addresses.iter().any(|address| address.starts_with("farm:")) {
         return Err(Error::usage("simulated servers are for `fragscan scan`, or start them with `fragscan farm`"));
     }
-    let scan = ScanArgs {
-        targets: args.addresses,
-        protocol: Some(args.protocol),
-        game: args.game,
-        queries: args.queries,
-        timeout: args.timeout,
+    let limits = Limits {
+        queries: value::parse("--queries", &args.queries)?,
+        timeout: value::time("--timeout", &args.timeout)?,
         retries: args.retries,
-        order: "input".into(),
-        ..ScanArgs::default()
+        ..Limits::default()
     };
-    Ok((super::scan(scan, random)?, format))
+    limits.check()?;
+    let input = InputOptions {
+        targets: args.addresses,
+        spoken: spoken(Some(&args.protocol), args.game.as_deref())?,
+        order: Order::Input,
+        ..InputOptions::default()
+    };
+    let network = NetworkOptions { io: IoPath::Portable, ..NetworkOptions::default() };
+    Ok((ScanOptions { input, limits, network, ..ScanOptions::default() }, format))
 }

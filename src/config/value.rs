@@ -28,16 +28,17 @@ const LONGEST_TIME: Duration = Duration::from_hours(24);
 
 /// How fast something may go.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Limit {
+pub enum RateLimit {
     /// As fast as possible.
     Max,
     /// So often in a second.
     PerSecond(f64),
 }
 
-impl Limit {
+impl RateLimit {
     /// The number, if there is one.
-    pub(super) const fn per_second(self) -> Option<f64> {
+    #[must_use]
+    pub const fn per_second(self) -> Option<f64> {
         match self {
             Self::Max => None,
             Self::PerSecond(rate) => Some(rate),
@@ -73,9 +74,9 @@ pub(super) fn adaptive<T>(text: &str, most: T, fixed: impl Fn(&str) -> Result<T,
 }
 
 /// Reads a rate such as `2000`, `50k`, `1.5M` or `max`.
-pub(super) fn rate(flag: &str, text: &str) -> Result<Limit, Error> {
+pub(super) fn rate(flag: &str, text: &str) -> Result<RateLimit, Error> {
     if text.eq_ignore_ascii_case("max") {
-        return Ok(Limit::Max);
+        return Ok(RateLimit::Max);
     }
     let (number, factor) = match text.as_bytes().last() {
         Some(b'k' | b'K') => (&text[..text.len() - 1], 1e3),
@@ -85,7 +86,7 @@ pub(super) fn rate(flag: &str, text: &str) -> Result<Limit, Error> {
     };
     let rate = number.parse::<f64>().map(|number| number * factor).ok();
     match rate.filter(|rate| (SLOWEST..=1e12).contains(rate)) {
-        Some(rate) => Ok(Limit::PerSecond(rate)),
+        Some(rate) => Ok(RateLimit::PerSecond(rate)),
         None => Err(Error::usage(format!("{flag}: {text:?} is not a rate: write it as 0.5, 2000, 50k, or max"))),
     }
 }
@@ -108,11 +109,11 @@ mod tests {
 
     #[test]
     fn rates_take_suffixes_and_max() {
-        assert_eq!(rate("--rate", "2000").unwrap(), Limit::PerSecond(2_000.0));
-        assert_eq!(rate("--rate", "50k").unwrap(), Limit::PerSecond(50_000.0));
-        assert_eq!(rate("--rate", "1.5M").unwrap(), Limit::PerSecond(1_500_000.0));
-        assert_eq!(rate("--rate", "0.5").unwrap(), Limit::PerSecond(0.5));
-        assert_eq!(rate("--rate", "MAX").unwrap(), Limit::Max);
+        assert_eq!(rate("--rate", "2000").unwrap(), RateLimit::PerSecond(2_000.0));
+        assert_eq!(rate("--rate", "50k").unwrap(), RateLimit::PerSecond(50_000.0));
+        assert_eq!(rate("--rate", "1.5M").unwrap(), RateLimit::PerSecond(1_500_000.0));
+        assert_eq!(rate("--rate", "0.5").unwrap(), RateLimit::PerSecond(0.5));
+        assert_eq!(rate("--rate", "MAX").unwrap(), RateLimit::Max);
         for bad in ["", "k", "0", "-5", "fast", "NaN", "inf", "1é"] {
             assert!(rate("--rate", bad).is_err(), "{bad}");
         }

@@ -1,7 +1,7 @@
 //! Socket buffers: can what arrives while the scanner does not look wait for it?
 
 use super::{Finding, Level, Machine, Workload};
-use crate::net::batch::BATCH;
+use crate::net::BATCH;
 use crate::net::socket::BUFFER;
 
 /// The receive buffer, against the answers of a stall and of a whole window.

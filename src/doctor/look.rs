@@ -7,7 +7,8 @@ use std::process::{Command, Stdio};
 use std::thread;
 
 use super::{Machine, Qdisc, Tracking};
-use crate::net::socket::{self, Local};
+use crate::net::options::Local;
+use crate::net::socket;
 
 /// Looks at this machine; datagrams leave through `interface`, or else through that of the default route.
 #[must_use]

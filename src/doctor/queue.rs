@@ -1,7 +1,7 @@
 //! The queue of the network interface: does a burst of one socket fit into it?
 
 use super::{Finding, Level, Machine, Workload};
-use crate::net::batch::BATCH;
+use crate::net::BATCH;
 
 /// A queueing discipline, as `tc -s qdisc show` prints it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

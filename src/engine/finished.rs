@@ -7,6 +7,7 @@ use std::time::Instant;
 use super::Icmp;
 use super::flight::Reasons;
 use crate::record::Status;
+use crate::target::Target;
 
 /// One target that has ended, with everything but its decoded answers.
 #[derive(Debug, Clone)]
@@ -59,6 +60,7 @@ pub struct Batch {
     finished: Vec<Finished>,
     bytes: Vec<u8>,
     logged: Vec<(Direction, SocketAddr, Instant, Range<usize>)>,
+    printed: Vec<Target>,
 }
 
 /// A datagram that was exchanged with a server.
@@ -110,6 +112,11 @@ impl Batch {
         })
     }
 
+    /// Targets that are not asked, in the order in which they became known.
+    pub fn printed(&self) -> &[Target] {
+        &self.printed
+    }
+
     /// Targets in the batch.
     #[must_use]
     pub fn len(&self) -> usize {
@@ -119,12 +126,13 @@ impl Batch {
     /// True when there is none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.finished.is_empty() && self.logged.is_empty()
+        self.finished.is_empty() && self.logged.is_empty() && self.printed.is_empty()
     }
 
     /// True when the batch is worth handing over.
     pub(super) fn is_full(&self) -> bool {
-        self.bytes.len() + self.finished.len() * size_of::<Finished>() >= FULL
+        let targets = self.finished.len() * size_of::<Finished>() + self.printed.len() * size_of::<Target>();
+        self.bytes.len() + targets >= FULL
     }
 
     /// Adds a target whose kept answers are `answers`, each behind its length.
@@ -142,10 +150,16 @@ impl Batch {
         self.logged.push((direction, server, at, start..self.bytes.len()));
     }
 
+    /// Adds a target that is not asked.
+    pub(super) fn print(&mut self, target: Target) {
+        self.printed.push(target);
+    }
+
     /// Makes it empty; capacity stays, within reason.
     pub(super) fn clear(&mut self) {
         self.finished.clear();
         self.logged.clear();
+        self.printed.clear();
         self.bytes.clear();
         self.bytes.shrink_to(KEPT_CAPACITY);
     }

@@ -172,9 +172,9 @@ mod tests {
     use crate::engine::{Plan, Settings};
     use crate::farm::link::{Link, LinkSettings};
     use crate::farm::{Farm, FarmSettings, Masters, Servers, Share};
+    use crate::input::{Arrivals, Lists, Stream};
     use crate::ledger::{Input, Ledger, Rows};
     use crate::protocol::{Replies, Style, of_lists};
-    use crate::target::stream::{Lists, Stream};
     use crate::target::{Dedup, Exclusions, Order, Tally, TargetSetBuilder};
 
     /// What a scan of a list did, in virtual time.
@@ -227,7 +227,7 @@ mod tests {
         let tally = Arc::new(Mutex::new(tally));
         let stream = Stream::new(
             Dedup::new(set, 1),
-            items,
+            vec![Arrivals::Sent(items)],
             lists,
             Exclusions::new(false).zones(),
             Arc::clone(&tally),

@@ -94,6 +94,7 @@ pub struct Engine {
     outbox: Outbox,
     targets: Targets,
     answered: u64,
+    printed: u64,
     datagrams: Datagrams,
 }
 
@@ -138,6 +139,7 @@ impl Engine {
             outbox: Outbox::default(),
             targets: Targets::default(),
             answered: 0,
+            printed: 0,
             datagrams: Datagrams::default(),
             settings,
         }

@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use super::finished::{Batch, Direction, Finished};
+use crate::target::Target;
 
 #[derive(Debug, Default)]
 pub(super) struct Outbox {
@@ -21,6 +22,17 @@ impl Outbox {
     pub(super) fn push(&mut self, finished: Finished, answers: &[u8], now: Instant) {
         self.batch.push(finished, answers);
         self.close_if_full(now);
+    }
+
+    /// Adds a target that is not asked.
+    pub(super) fn print(&mut self, target: Target, now: Instant) {
+        self.batch.print(target);
+        self.close_if_full(now);
+    }
+
+    /// Whether a full batch waits to be taken.
+    pub(super) fn has_full(&self) -> bool {
+        !self.full.is_empty()
     }
 
     /// Adds a datagram as it was sent or came.

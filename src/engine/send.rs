@@ -35,6 +35,12 @@ impl Engine {
                 self.awaiting = next.is_pending();
                 self.exhausted = matches!(next, Poll::Ready(None));
                 let Poll::Ready(Some(target)) = next else { return None };
+                if self.settings.lists_only && self.is_printed(target, now) {
+                    if self.outbox.has_full() {
+                        return None;
+                    }
+                    continue;
+                }
                 self.start(target, now)
             };
             if slot.is_some() {
@@ -51,6 +57,16 @@ impl Engine {
         }
         let pace = plan.legs[0].protocol.pace();
         if self.hosts.admit(target, pace.host, now) { self.start_server(target, now) } else { None }
+    }
+
+    /// Hands a server that a list names to the writer, unasked; false if `target` is itself a list.
+    fn is_printed(&mut self, target: Target, now: Instant) -> bool {
+        let is_server = !self.plans[usize::from(target.plan)].asks_for_list();
+        if is_server {
+            self.printed += 1;
+            self.outbox.print(target, now);
+        }
+        is_server
     }
 
     fn start_server(&mut self, target: Target, now: Instant) -> Option<Slot> {

@@ -29,6 +29,8 @@ pub struct Settings {
     pub list_gap: Duration,
     /// Queries to ask.
     pub queries: QuerySet,
+    /// Lists are asked, and the servers that they name go to the writer as they are.
+    pub lists_only: bool,
     /// Whether datagrams go to the writer as they came from servers in flight, and the first one as it went to each.
     pub keep_datagrams: bool,
     /// Key of everything that depends on addresses.
@@ -58,6 +60,7 @@ impl Settings {
             host_gap: Duration::ZERO,
             list_gap: Duration::ZERO,
             queries: QuerySet::of(Query::Info),
+            lists_only: false,
             keep_datagrams: false,
             key,
         }

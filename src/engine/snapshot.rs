@@ -13,6 +13,8 @@ pub struct Snapshot {
     pub datagrams: Datagrams,
     /// Targets that have ended with an answer.
     pub answered: u64,
+    /// Targets that were handed to the writer unasked.
+    pub printed: u64,
     /// Targets in flight; list servers are none.
     pub in_flight: usize,
     /// Targets that were read and not asked yet, as far as that is known.
@@ -37,6 +39,7 @@ impl Engine {
             targets: self.targets,
             datagrams: self.datagrams,
             answered: self.answered,
+            printed: self.printed,
             in_flight: self.targets_in_flight(),
             not_started: self.source.remaining().unwrap_or(0) + self.hosts.waiting() as u64,
             unlogged: self.outbox.unlogged(),

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::Share;
+use super::share::Share;
 use crate::rng::{Rng, unit};
 
 /// How bad a link is, in each direction.

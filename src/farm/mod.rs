@@ -14,11 +14,13 @@ mod master;
 mod replay;
 pub mod serve;
 mod settings;
+mod share;
 pub mod site;
 
 pub use master::Masters;
 pub use replay::{Recorded, ReplayFarm};
-pub use settings::{FarmSettings, Mix, SettingError, Share, Speaks};
+pub use settings::{FarmSettings, Mix, SettingError, Speaks};
+pub use share::{Share, ShareError};
 
 use site::Place;
 

@@ -25,7 +25,7 @@ use socket2::{Domain, Protocol, Socket, Type};
 use super::link::{Link, LinkSettings};
 use super::site::{Clients, Place, Site, is_own_address};
 use super::{Farm, FarmSettings, Masters, Servers};
-use crate::net::{Error, batch, socket, sys};
+use crate::net::{BATCH, Error, socket, sys};
 use crate::protocol::Replies;
 
 /// Servers that answer until it is dropped.
@@ -132,8 +132,8 @@ fn launch<S: Servers>(
         delayed: BinaryHeap::new(),
         replies: Replies::default(),
         to_another: Replies::default(),
-        receive: sys::ReceiveBatch::new(batch::BATCH, LARGEST_REQUEST, true),
-        send: sys::SendBatch::new(batch::BATCH),
+        receive: sys::ReceiveBatch::new(BATCH, LARGEST_REQUEST, true),
+        send: sys::SendBatch::new(BATCH),
         outgoing: Vec::new(),
         bytes: Vec::new(),
         served: Served::default(),

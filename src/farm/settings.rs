@@ -4,6 +4,7 @@ use std::str::FromStr;
 
 use super::MOST_SERVERS;
 use super::link::LinkSettings;
+use super::share::Share;
 use crate::protocol::AnyProtocol;
 
 /// What a farm is like. Shares are of all servers.
@@ -164,43 +165,9 @@ impl FromStr for Mix {
     }
 }
 
-/// A share of a whole, between 0 and 1.
-#[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Default)]
-pub struct Share(f64);
-
-impl Share {
-    /// `percent` of a hundred; what lies outside of 0 to 100 is moved to the nearer end.
-    #[must_use]
-    pub const fn percent(percent: f64) -> Self {
-        Self(percent.clamp(0.0, 100.0) / 100.0)
-    }
-
-    /// Between 0 and 1.
-    #[must_use]
-    pub const fn fraction(self) -> f64 {
-        self.0
-    }
-}
-
-impl FromStr for Share {
-    type Err = SettingError;
-
-    fn from_str(text: &str) -> Result<Self, SettingError> {
-        // Without the sign, 0.1 might be meant as a tenth.
-        let number: Option<f64> = text.strip_suffix('%').and_then(|number| number.parse().ok());
-        match number {
-            Some(percent) if (0.0..=100.0).contains(&percent) => Ok(Self::percent(percent)),
-            _ => Err(SettingError::Share(text.into())),
-        }
-    }
-}
-
 /// A farm that cannot be had.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SettingError {
-    /// Not a share.
-    #[error("{0:?} is not a share: write it as 10%")]
-    Share(Box<str>),
     /// Servers that are one or the other are more than all.
     #[error("{0} are more than 100% together")]
     MoreThanAll(&'static str),
@@ -215,15 +182,6 @@ pub enum SettingError {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn shares_are_percent_and_say_so() {
-        assert_eq!("10%".parse(), Ok(Share(0.1)));
-        assert_eq!("2.5%".parse(), Ok(Share(0.025)));
-        for bad in ["", "%", "0.1", "10", "-1%", "101%", "ten", "NaN", "1%%"] {
-            assert_eq!(bad.parse::<Share>(), Err(SettingError::Share(bad.into())));
-        }
-    }
 
     #[test]
     fn a_farm_has_room_and_no_more_odd_servers_than_servers() {

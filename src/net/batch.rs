@@ -6,6 +6,8 @@ use std::net::SocketAddr;
 
 use mio::net::UdpSocket;
 
+use super::BATCH;
+use super::options::IoPath;
 use super::queue::Outgoing;
 use super::sys;
 
@@ -19,32 +21,12 @@ pub trait DatagramIo {
     fn receive(&mut self, socket: &UdpSocket, take: &mut dyn FnMut(SocketAddr, &[u8])) -> io::Result<usize>;
 }
 
-/// Which calls are used.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Path {
-    /// Up to 64 datagrams a call, as Linux can.
-    Mmsg,
-    /// One datagram a call, as every system can.
-    Portable,
-}
-
-impl Path {
-    /// The word for it.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Mmsg => "mmsg",
-            Self::Portable => "portable",
-        }
-    }
-
-    /// Something that sends and receives so.
-    #[must_use]
-    pub fn open(self) -> Box<dyn DatagramIo + Send> {
-        match self {
-            Self::Mmsg => Box::new(Mmsg::new()),
-            Self::Portable => Box::new(Portable::new()),
-        }
+/// What sends and receives as `path` says.
+#[must_use]
+pub fn open(path: IoPath) -> Box<dyn DatagramIo + Send> {
+    match path {
+        IoPath::Mmsg => Box::new(Mmsg::new()),
+        IoPath::Portable => Box::new(Portable::new()),
     }
 }
 
@@ -113,7 +95,5 @@ impl DatagramIo for Portable {
     }
 }
 
-/// Datagrams of a batch: enough to share the cost of a call, few enough to read between batches.
-pub const BATCH: usize = 64;
 /// Bytes of the largest UDP datagram; some games send 8 KB and more in one.
 pub const LARGEST: usize = 65_535;

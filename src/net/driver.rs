@@ -45,6 +45,8 @@ pub struct Handover {
 pub enum Stop {
     /// A signal, by its number.
     Signal(i32),
+    /// Somebody asked for it.
+    Asked,
     /// The rows could not be written.
     Output,
 }
@@ -64,20 +66,25 @@ pub struct Outcome {
     pub lists: Vec<ListEnd>,
 }
 
-/// Looks at a run from time to time.
+/// Looks at a run from time to time, on the thread of its loop, which waits meanwhile.
 pub trait Watch {
     /// How often; never, if there is nothing to show.
-    fn interval(&self) -> Option<Duration>;
+    fn interval(&self) -> Option<Duration> {
+        None
+    }
 
     /// Called about that often.
-    fn look(&mut self, now: Instant, snapshot: &Snapshot);
+    fn look(&mut self, _now: Instant, _snapshot: &Snapshot) {}
 
     /// Called for each datagram that was not used.
-    fn odd(&mut self, from: SocketAddr, oddity: &Oddity, data: &[u8]);
+    fn odd(&mut self, _from: SocketAddr, _oddity: &Oddity, _data: &[u8]) {}
 
     /// Called when the run is told to stop for the first time: what is in flight has `grace` to finish.
-    fn stopping(&mut self, snapshot: &Snapshot, grace: Duration);
+    fn stopping(&mut self, _snapshot: &Snapshot, _grace: Duration) {}
 }
+
+/// Looks at nothing.
+impl Watch for () {}
 
 /// Stops a run from another thread.
 #[derive(Debug, Clone)]
@@ -159,11 +166,11 @@ impl<T: Transport> Driver<T> {
         while let Ok(reason) = self.asked_to_stop.try_recv() {
             let now = Instant::now();
             match reason {
-                Stop::Signal(_) if self.stop.is_none() => {
+                Stop::Signal(_) | Stop::Asked if self.stop.is_none() => {
                     watch.stopping(&self.engine.snapshot(), self.engine.grace());
                     self.stop = Some(reason);
                 }
-                Stop::Signal(_) => {}
+                Stop::Signal(_) | Stop::Asked => {}
                 Stop::Output => {
                     self.stop = Some(reason);
                     self.engine.stop(now);

@@ -7,7 +7,8 @@ use std::time::Instant;
 use mio::net::UdpSocket;
 
 use super::batch::DatagramIo;
-use super::socket::{self, Granted, Local};
+use super::options::Local;
+use super::socket::{self, Granted};
 use super::transport::{Event, Failure};
 use super::{Error, sys};
 

@@ -6,6 +6,7 @@ use std::net::SocketAddr;
 pub mod batch;
 pub mod driver;
 mod lane;
+pub mod options;
 pub mod queue;
 pub mod socket;
 pub mod sys;
@@ -54,3 +55,6 @@ impl Error {
         Self { advice: Some(advice.into()), ..self }
     }
 }
+
+/// Datagrams of a batch: enough to share the cost of a call, few enough to read between batches.
+pub const BATCH: usize = 64;

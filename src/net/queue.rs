@@ -15,7 +15,7 @@ use std::io::{self, ErrorKind};
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-use super::batch::BATCH;
+use super::BATCH;
 use super::sys::Cause;
 use super::transport::{Event, Failure, Refusal};
 use crate::engine::Slot;

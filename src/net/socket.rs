@@ -6,6 +6,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use serde::Serialize;
 use socket2::{Domain, Protocol, Socket, Type};
 
+use super::options::Local;
 use super::{Error, sys};
 
 /// Buffer sizes that the kernel granted, in bytes as it counts them (its bookkeeping included).
@@ -15,23 +16,6 @@ pub struct Granted {
     pub receive_buffer: usize,
     /// Send buffer.
     pub send_buffer: usize,
-}
-
-/// Where datagrams are sent from.
-#[derive(Debug, Clone, Default)]
-pub struct Local {
-    /// The address of the IPv4 socket; any, if there is none.
-    pub ipv4: Option<Ipv4Addr>,
-    /// The address of the IPv6 socket; any, if there is none.
-    pub ipv6: Option<Ipv6Addr>,
-    /// Ports of which the first free one is taken; any, if there are none.
-    pub ports: Option<(u16, u16)>,
-    /// Network interface.
-    pub interface: Option<String>,
-    /// Sockets of each family; at least one is opened.
-    pub sockets: usize,
-    /// Bytes of the receive buffers, if not [`BUFFER`].
-    pub receive_buffer: Option<usize>,
 }
 
 /// Opens a socket to scan from, bound as `local` says.

@@ -6,7 +6,7 @@
 use std::net::SocketAddr;
 use std::time::Instant;
 
-use super::batch::BATCH;
+use super::BATCH;
 use super::sys::Cause;
 use super::transport::{Event, Failure, Refusal, Transport};
 use crate::engine::{Engine, Oddity, Snapshot, Transmit};

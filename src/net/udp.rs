@@ -8,10 +8,11 @@ use std::time::Instant;
 use mio::{Interest, Registry, Token};
 
 use super::Error;
-use super::batch::{DatagramIo, Path};
+use super::batch::{self, DatagramIo};
 use super::lane::Lane;
+use super::options::{IoPath, Local};
 use super::queue::{Outgoing, Queues, System};
-use super::socket::{Granted, Local};
+use super::socket::Granted;
 use super::sys;
 use super::transport::{Event, Received, Refusal, Transport};
 use crate::engine::Slot;
@@ -36,7 +37,7 @@ struct Sockets {
 
 impl Udp {
     /// Opens the sockets that `ipv4` and `ipv6` ask for, where `local` says, to send and receive as `path` does.
-    pub fn open(local: &Local, (ipv4, ipv6): (bool, bool), path: Path) -> Result<Self, Error> {
+    pub fn open(local: &Local, (ipv4, ipv6): (bool, bool), path: IoPath) -> Result<Self, Error> {
         let mut all = Vec::new();
         let sockets = local.sockets.max(1);
         for _ in 0..if ipv4 { sockets } else { 0 } {
@@ -52,7 +53,7 @@ impl Udp {
             }
         }
         let queues = Queues::new(all.len());
-        let sockets = Sockets { all, io: path.open() };
+        let sockets = Sockets { all, io: batch::open(path) };
         Ok(Self { sockets, queues, ipv4, no_ipv6, hasher: AddressHasher::new(0), first: Token(0) })
     }
 
@@ -158,7 +159,7 @@ mod tests {
 
     #[test]
     fn both_paths_carry_datagrams_there_and_back_and_say_what_came_of_each() {
-        for (path, sockets) in [(Path::Mmsg, 1), (Path::Portable, 1), (Path::Mmsg, 3), (Path::Portable, 3)] {
+        for (path, sockets) in [(IoPath::Mmsg, 1), (IoPath::Portable, 1), (IoPath::Mmsg, 3), (IoPath::Portable, 3)] {
             let mut udp = Udp::open(&Local { sockets, ..Local::default() }, (true, false), path).unwrap();
             assert_eq!(udp.granted().len(), sockets);
             let server = UdpSocket::bind("127.0.0.1:0").unwrap();
@@ -201,7 +202,7 @@ mod tests {
 
     #[test]
     fn a_refused_send_is_told_with_its_slot() {
-        for path in [Path::Mmsg, Path::Portable] {
+        for path in [IoPath::Mmsg, IoPath::Portable] {
             let mut udp = Udp::open(&Local::default(), (true, false), path).unwrap();
             // Nobody may broadcast who has not said that he wants to.
             let to = SocketAddr::from(([255; 4], 9));

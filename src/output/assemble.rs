@@ -9,7 +9,7 @@ use super::Clones;
 use crate::engine::{Batch, Finished, Plan, Reasons, Settings};
 use crate::games;
 use crate::record::{Flags, Query, QuerySet, QueryStatus, ServerRecord, Status};
-use crate::target::Origins;
+use crate::target::{Origins, Target};
 
 /// An instant and what the wall clock showed then: times are measured on the one and written on the other, so that a
 /// clock that is set during a run moves no row.
@@ -71,13 +71,25 @@ impl Assembler {
         }
     }
 
-    fn fill(&self, finished: &Finished, record: &mut ServerRecord) {
-        record.address = finished.address;
-        if let Some(origin) = self.origins.find(finished.origin) {
+    /// Fills `record` with what is known about a target that is not asked.
+    pub fn name(&self, target: Target, record: &mut ServerRecord) {
+        record.clear();
+        record.address = target.address;
+        record.protocol = self.plans.get(usize::from(target.plan)).map_or("", |plan| plan.legs[0].protocol.spec().name);
+        self.attribute(target.origin, record);
+    }
+
+    fn attribute(&self, origin: u32, record: &mut ServerRecord) {
+        if let Some(origin) = self.origins.find(origin) {
             record.target = origin.text;
             record.source = origin.source;
             record.list_facts = origin.facts;
         }
+    }
+
+    fn fill(&self, finished: &Finished, record: &mut ServerRecord) {
+        record.address = finished.address;
+        self.attribute(finished.origin, record);
         if record.target.is_none() && finished.target_port != finished.address.port() {
             let named = SocketAddr::new(finished.address.ip(), finished.target_port);
             record.target = Some(named.to_string().into());

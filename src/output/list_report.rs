@@ -1,12 +1,11 @@
 //! How the lists of a run have ended, for its metadata and for a person.
 
 use std::fmt;
-use std::sync::PoisonError;
 
 use serde::Serialize;
 
 use crate::engine::ListEnd;
-use crate::target::{FetchedEnd, FetchedEnds, Origins};
+use crate::target::Origins;
 
 /// How one list has ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -30,10 +29,10 @@ pub struct ListReport {
 }
 
 impl ListReport {
-    /// The reports of all lists: those that were asked and those that were fetched.
+    /// How a list server has ended whose origin is among `origins`.
     #[must_use]
-    pub fn all(asked: &[ListEnd], fetched: &FetchedEnds, origins: &Origins) -> Vec<Self> {
-        let asked = asked.iter().map(|end| Self {
+    pub fn asked(end: &ListEnd, origins: &Origins) -> Self {
+        Self {
             list: origins.find(end.origin).and_then(|origin| origin.source).unwrap_or_default().to_string(),
             outcome: end.word(),
             servers: end.servers,
@@ -42,24 +41,7 @@ impl ListReport {
             problem: end.is_cut.then(|| "it names more servers than are taken from one list".to_owned()),
             ragged: end.ragged,
             odd_rows: 0,
-        });
-        let fetched = fetched.lock().unwrap_or_else(PoisonError::into_inner);
-        let fetched = fetched.iter().map(|FetchedEnd { source, servers, questions, odd_rows, ended, problem }| Self {
-            list: source.to_string(),
-            outcome: match problem {
-                None => "complete",
-                Some(_) if *servers > 0 => "list_incomplete",
-                Some(_) if *ended => "failed",
-                Some(_) => "aborted",
-            },
-            servers: *servers,
-            questions: Some(*questions),
-            complete: problem.is_none(),
-            problem: problem.clone(),
-            ragged: 0,
-            odd_rows: *odd_rows,
-        });
-        asked.chain(fetched).collect()
+        }
     }
 }
 

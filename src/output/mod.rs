@@ -30,14 +30,18 @@ pub use filter::{Filter, FilterError};
 pub use list_report::{ListReport, count};
 pub use raw::Raw;
 pub use readers::ReaderFormat;
-pub use sink::Sink;
+pub use sink::{FileSink, Sink};
 
-/// Turns records into lines.
+/// Turns records into bytes.
 pub trait RowFormat: Send {
-    /// Adds the line of one record. What stands before all records is there from the start.
+    /// Adds a record. What stands before all records is there from the start.
     fn row(&mut self, record: &ServerRecord);
 
-    /// Bytes, about, of the whole lines that were added and not taken; zero when there are none.
+    /// Adds what stands after all records; there will be no others. What is written before may lack it: a run that is cut
+    /// short has no end.
+    fn finish(&mut self) {}
+
+    /// Bytes, about, of whole records that were added and not taken; zero when there are none.
     fn len(&self) -> usize;
 
     /// True when there are none.

@@ -1,12 +1,44 @@
-//! One output: a format, its lines that wait, and where they go.
+//! Where records go: what takes them, and the usual one, which writes them to a destination in some format.
 
 use std::io::ErrorKind;
 
 use super::{Destination, OutputError, RowFormat};
 use crate::record::ServerRecord;
 
-/// An output of rows.
-pub struct Sink {
+/// Takes the records of a run, on the writer's thread.
+pub trait Sink: Send {
+    /// Takes a record. After a failure no more are given, and the run ends.
+    fn record(&mut self, record: &ServerRecord) -> Result<(), OutputError>;
+
+    /// Writes what waits; called about once a second, and after the last record.
+    fn flush(&mut self) -> Result<(), OutputError> {
+        Ok(())
+    }
+
+    /// Records that have arrived where they belong.
+    fn written(&self) -> u64;
+
+    /// True if nobody wants further records: then the run ends, unless another sink does.
+    fn is_closed(&self) -> bool {
+        false
+    }
+
+    /// Completes what was written; called once, if the run has come to its end.
+    fn commit(&mut self) -> Result<(), OutputError> {
+        Ok(())
+    }
+
+    /// Leaves nothing behind, because no target was asked.
+    fn discard(&mut self) {}
+
+    /// Where the records are, for the metadata.
+    fn destination(&self) -> Option<&Destination> {
+        None
+    }
+}
+
+/// Writes records to a destination.
+pub struct FileSink {
     format: Box<dyn RowFormat>,
     destination: Destination,
     buffer: Vec<u8>,
@@ -15,26 +47,25 @@ pub struct Sink {
     state: State,
 }
 
-/// Whether an output takes rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum State {
-    /// It does.
+enum State {
     Open,
     /// Whoever read it has closed it: a pipe to a program that has seen enough.
     Closed,
-    /// It failed.
     Failed,
 }
 
-impl Sink {
+impl FileSink {
     /// Rows in `format` to `destination`.
     #[must_use]
     pub fn new(format: Box<dyn RowFormat>, destination: Destination) -> Self {
         Self { format, destination, buffer: Vec::new(), waiting: 0, written: 0, state: State::Open }
     }
+}
 
-    /// Adds a row; writes when enough wait. After a failure it takes no more.
-    pub fn row(&mut self, record: &ServerRecord) -> Result<(), OutputError> {
+impl Sink for FileSink {
+    /// Writes when enough wait. After a failure it takes no more.
+    fn record(&mut self, record: &ServerRecord) -> Result<(), OutputError> {
         if self.state != State::Open {
             return Ok(());
         }
@@ -43,8 +74,8 @@ impl Sink {
         if self.format.len() >= ENOUGH { self.flush() } else { Ok(()) }
     }
 
-    /// Writes the rows that wait. A reader that has closed its end is no error.
-    pub fn flush(&mut self) -> Result<(), OutputError> {
+    /// A reader that has closed its end is no error.
+    fn flush(&mut self) -> Result<(), OutputError> {
         if self.state != State::Open || self.format.is_empty() {
             return Ok(());
         }
@@ -58,40 +89,85 @@ impl Sink {
         Ok(())
     }
 
-    /// True if its reader has closed the other end.
-    #[must_use]
-    pub fn is_closed(&self) -> bool {
-        self.state() == State::Closed
-    }
-
-    /// Whether it takes rows.
-    #[must_use]
-    pub fn state(&self) -> State {
-        self.state
-    }
-
-    /// Rows that are at the destination.
-    #[must_use]
-    pub fn written(&self) -> u64 {
+    fn written(&self) -> u64 {
         self.written
     }
 
-    /// Where they are.
-    #[must_use]
-    pub fn destination(&self) -> &Destination {
-        &self.destination
-    }
-
-    /// Leaves nothing behind of a file that holds nothing.
-    pub fn discard(&mut self) {
-        self.destination.discard();
+    fn is_closed(&self) -> bool {
+        self.state == State::Closed
     }
 
     /// Gives a complete file its name.
-    pub fn commit(&mut self) -> Result<(), OutputError> {
+    fn commit(&mut self) -> Result<(), OutputError> {
+        self.format.finish();
+        self.flush()?;
         self.destination.commit()
+    }
+
+    fn discard(&mut self) {
+        self.destination.discard();
+    }
+
+    fn destination(&self) -> Option<&Destination> {
+        Some(&self.destination)
     }
 }
 
 /// Bytes that are worth a write.
 const ENOUGH: usize = 64 << 10;
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    /// A format that has a beginning and an end, and no lines.
+    #[derive(Default)]
+    struct Array {
+        bytes: Vec<u8>,
+        rows: usize,
+    }
+
+    impl RowFormat for Array {
+        fn row(&mut self, record: &ServerRecord) {
+            self.bytes.push(if self.rows == 0 { b'[' } else { b',' });
+            self.bytes.extend_from_slice(record.address.port().to_string().as_bytes());
+            self.rows += 1;
+        }
+
+        fn finish(&mut self) {
+            self.bytes.extend_from_slice(if self.rows == 0 { b"[]" } else { b"]" });
+        }
+
+        fn len(&self) -> usize {
+            self.bytes.len()
+        }
+
+        fn take(&mut self, buffer: &mut Vec<u8>) {
+            buffer.clear();
+            std::mem::swap(buffer, &mut self.bytes);
+        }
+    }
+
+    #[test]
+    fn a_format_may_end_in_something_that_is_no_row_and_need_not_be_lines() {
+        for (ports, flushes, expected) in [(&[][..], false, "[]"), (&[1], false, "[1]"), (&[1, 2, 3], true, "[1,2,3]")]
+        {
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join("ports");
+            let mut sink = FileSink::new(Box::<Array>::default(), Destination::file(&path).unwrap());
+            let mut record = ServerRecord::new();
+            for port in ports {
+                record.address.set_port(*port);
+                sink.record(&record).unwrap();
+                if flushes {
+                    sink.flush().unwrap();
+                }
+            }
+            sink.commit().unwrap();
+            assert_eq!(fs::read_to_string(&path).unwrap(), expected);
+            assert_eq!(sink.written(), ports.len() as u64);
+        }
+    }
+}

@@ -1,19 +1,27 @@
-//! The writer thread: takes batches of finished flights, decodes them, and writes their rows.
+//! The writer: takes batches of finished flights, decodes them, and gives their records to the sinks.
 //!
-//! It is the only place where answers are decoded, so that the loop never waits for a string. Rows are written when
-//! enough wait, and at least once a second. When an output fails, the run is told to stop; what still comes goes to the
-//! others.
+//! It is the only place where answers are decoded, so that the loop never waits for a string. When a sink fails, the run
+//! is told to stop; what still comes goes to the others.
 
-use std::thread::{self, JoinHandle};
-use std::time::Duration;
-
-use crossbeam_channel::{Receiver, Sender, select, tick};
-
-use super::sink::State;
 use super::{Assembler, Filter, OutputError, Raw, Sink};
 use crate::engine::Batch;
 use crate::ledger::{Latency, Rows};
 use crate::record::ServerRecord;
+
+/// Takes the batches of a run, on a thread of its own.
+pub trait Consumer: Send + 'static {
+    /// What is known when the last batch was taken.
+    type Report: Send;
+
+    /// Takes a batch.
+    fn take(&mut self, batch: &Batch);
+
+    /// Writes what waits; called about once a second.
+    fn flush(&mut self) {}
+
+    /// Ends, after the last batch.
+    fn finish(self) -> Self::Report;
+}
 
 /// What the writer did.
 pub struct Report {
@@ -21,76 +29,87 @@ pub struct Report {
     pub rows: Rows,
     /// Round-trip times of all that answered.
     pub latency: Latency,
-    /// The outputs, for [`Sink::commit`].
-    pub sinks: Vec<Sink>,
+    /// The sinks, for [`Sink::commit`].
+    pub sinks: Vec<Box<dyn Sink>>,
     /// The file of datagrams, if there is one.
     pub raw: Option<Raw>,
     /// The output that failed.
     pub error: Option<OutputError>,
-    /// Every output's reader has closed its end.
+    /// Every sink is closed.
     pub closed: bool,
 }
 
-impl Report {
-    /// Says how many of the rows that were `given` to the outputs are written.
-    pub fn count(&mut self, given: u64) {
-        // A row counts as written when it is in every output whose reader wanted all of them.
-        let wanted = self.sinks.iter().filter(|sink| self.closed || sink.state() != State::Closed);
-        self.rows.written = wanted.map(Sink::written).min().unwrap_or(0);
-        self.rows.unwritten = given - self.rows.written;
-    }
-}
-
-/// Starts the thread: rows for which `filter` holds go to `sinks`, and datagrams to `raw`. It ends when the channel of
-/// `batches` is closed; `failed` is called once when an output fails.
-#[must_use]
-pub fn spawn(
-    assembler: Assembler,
-    filter: Filter,
-    sinks: Vec<Sink>,
-    raw: Option<Raw>,
-    batches: Receiver<Batch>,
-    returned: Sender<Batch>,
-    failed: impl FnOnce() + Send + 'static,
-) -> JoinHandle<Report> {
-    let mut writer = Writer {
-        assembler,
-        filter,
-        failed: Some(Box::new(failed)),
-        record: ServerRecord::new(),
-        made: 0,
-        report: Report { rows: Rows::default(), latency: Latency::new(), sinks, raw, error: None, closed: false },
-    };
-    thread::spawn(move || {
-        let flush = tick(FLUSH_EVERY);
-        loop {
-            select! {
-                recv(batches) -> batch => match batch {
-                    Ok(batch) => {
-                        writer.write(&batch);
-                        // The loop may be gone, or have enough; then the batch is dropped.
-                        let _ = returned.try_send(batch);
-                    }
-                    Err(_) => return writer.finish(),
-                },
-                recv(flush) -> _ => writer.flush(),
-            }
-        }
-    })
-}
-
-struct Writer {
+/// Makes records of finished flights.
+pub struct Writer {
     assembler: Assembler,
     filter: Filter,
     failed: Option<Box<dyn FnOnce() + Send>>,
     record: ServerRecord,
-    /// Rows that were made, whether or not they could be written.
-    made: u64,
+    /// Records that were given to the sinks, whether or not they could take them.
+    given: u64,
     report: Report,
 }
 
 impl Writer {
-    fn write(&mut self, batch: &Batch) {
+    /// Records for which `filter` holds go to `sinks`, and datagrams to `raw`. `failed` is called once when nothing can be
+    /// written any more, or nobody wants it.
+    #[must_use]
+    pub fn new(
+        assembler: Assembler,
+        filter: Filter,
+        sinks: Vec<Box<dyn Sink>>,
+        raw: Option<Raw>,
+        failed: impl FnOnce() + Send + 'static,
+    ) -> Self {
+        Self {
+            assembler,
+            filter,
+            failed: Some(Box::new(failed)),
+            record: ServerRecord::new(),
+            given: 0,
+            report: Report { rows: Rows::default(), latency: Latency::new(), sinks, raw, error: None, closed: false },
+        }
+    }
+
+    /// Does `act` on every sink. When one fails, or the last one is closed, the run ends; what still comes is given to the
+    /// others.
+    fn each_sink(&mut self, mut act: impl FnMut(&mut dyn Sink) -> Result<(), OutputError>) {
+        for sink in &mut self.report.sinks {
+            if let Err(error) = act(sink.as_mut()) {
+                self.report.error.get_or_insert(error);
+            }
+        }
+        let sinks = &self.report.sinks;
+        self.report.closed = !sinks.is_empty() && sinks.iter().all(|sink| sink.is_closed());
+        self.end_if_there_is_no_use();
+    }
+
+    /// Does `act` on the file of datagrams.
+    fn raw(&mut self, act: impl FnOnce(&mut Raw) -> Result<(), OutputError>) {
+        if let Some(Err(error)) = self.report.raw.as_mut().map(act) {
+            self.report.error.get_or_insert(error);
+            self.end_if_there_is_no_use();
+        }
+    }
+
+    fn give(&mut self, record: &ServerRecord) {
+        self.given += 1;
+        self.each_sink(|sink| sink.record(record));
+    }
+
+    fn end_if_there_is_no_use(&mut self) {
+        if (self.report.error.is_some() || self.report.closed)
+            && let Some(failed) = self.failed.take()
+        {
+            failed();
+        }
+    }
+}
+
+impl Consumer for Writer {
+    type Report = Report;
+
+    fn take(&mut self, batch: &Batch) {
         let epoch = self.assembler.epoch;
         self.raw(|raw| raw.take(batch, &epoch));
         let mut answers = Vec::new();
@@ -104,55 +123,31 @@ impl Writer {
             if let Some(us) = record.rtt_us {
                 self.report.latency.record(us);
             }
-            self.made += 1;
             if self.filter.holds(&record) {
-                self.each_sink(|sink| sink.row(&record));
+                self.give(&record);
             } else {
                 self.report.rows.withheld += 1;
             }
         }
+        for target in batch.printed() {
+            self.assembler.name(*target, &mut record);
+            self.give(&record);
+        }
         self.record = record;
-    }
-
-    /// Does `act` on every sink. When one fails, or nobody reads the last one any more, the run ends; what still comes
-    /// is written to the others.
-    fn each_sink(&mut self, mut act: impl FnMut(&mut Sink) -> Result<(), OutputError>) {
-        for sink in &mut self.report.sinks {
-            if let Err(error) = act(sink) {
-                self.report.error.get_or_insert(error);
-            }
-        }
-        self.report.closed = self.report.sinks.iter().all(|sink| sink.state() == State::Closed);
-        self.end_if_there_is_no_use();
-    }
-
-    /// Does `act` on the file of datagrams.
-    fn raw(&mut self, act: impl FnOnce(&mut Raw) -> Result<(), OutputError>) {
-        if let Some(Err(error)) = self.report.raw.as_mut().map(act) {
-            self.report.error.get_or_insert(error);
-            self.end_if_there_is_no_use();
-        }
     }
 
     fn flush(&mut self) {
         self.raw(Raw::flush);
-        self.each_sink(Sink::flush);
-    }
-
-    fn end_if_there_is_no_use(&mut self) {
-        if (self.report.error.is_some() || self.report.closed)
-            && let Some(failed) = self.failed.take()
-        {
-            failed();
-        }
+        self.each_sink(|sink| sink.flush());
     }
 
     fn finish(mut self) -> Report {
         self.flush();
-        self.report.count(self.made - self.report.rows.withheld);
+        let Report { sinks, closed, rows, .. } = &mut self.report;
+        // A row counts as written when it is in every output whose reader wanted all of them.
+        let wanted = sinks.iter().filter(|sink| *closed || !sink.is_closed());
+        rows.written = wanted.map(|sink| sink.written()).min().unwrap_or(self.given);
+        rows.unwritten = self.given - rows.written;
         self.report
     }
 }
-
-/// Rows wait no longer than this.
-const FLUSH_EVERY: Duration = Duration::from_secs(1);

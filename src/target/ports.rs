@@ -8,7 +8,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use super::parse::{ParseError, excerpt};
+use super::parse_error::{ParseError, excerpt};
 
 /// A set of ports out of 1 to 65535.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]

@@ -11,7 +11,7 @@ use std::task::Poll;
 use super::claim::Segment;
 use super::ip_range::{address, ipv4_key, is_ipv4};
 use super::permute::Permutation;
-use super::ranges::Single;
+use super::singles::Single;
 use super::{Order, Source, Target};
 
 /// Distinct targets in a fixed order, made by [`TargetSetBuilder`](super::TargetSetBuilder).

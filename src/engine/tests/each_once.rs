@@ -9,13 +9,11 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::engine::testing::start;
+use crate::input::{Answer, Arrivals, Fetched, FetchedEnds, Item, Lists, Mention, Stream};
 use crate::list;
 use crate::rng::Rng;
-use crate::target::names::{Answer, Mention};
-use crate::target::stream::{Item, Lists, Stream};
 use crate::target::{
-    Dedup, ExclusionReason, Exclusions, Fetched, FetchedEnds, IpRange, Order, Origins, Ports, Ruling, Tally,
-    TargetSetBuilder,
+    Dedup, ExclusionReason, Exclusions, IpRange, Order, Origins, Ports, Ruling, Tally, TargetSetBuilder,
 };
 
 /// Something that names targets.
@@ -306,7 +304,8 @@ fn run(case: &Case) -> Account {
         fetched: vec![fetched],
     };
     let known = Dedup::new(set, case.seed);
-    let stream = Stream::new(known, items, lists, zones, Arc::clone(&tally), case.order, case.seed);
+    let stream =
+        Stream::new(known, vec![Arrivals::Sent(items)], lists, zones, Arc::clone(&tally), case.order, case.seed);
     let settings = Settings {
         window: case.window,
         host_gap: case.host_gap,
@@ -384,7 +383,15 @@ fn ranges_are_never_remembered_target_by_target() {
     drop(sender);
     let tally = Arc::new(Mutex::new(tally));
     let known = Dedup::new(set, 1);
-    let mut stream = Stream::new(known, items, Lists::default(), zones, Arc::clone(&tally), Order::Shuffled, 1);
+    let mut stream = Stream::new(
+        known,
+        vec![Arrivals::Sent(items)],
+        Lists::default(),
+        zones,
+        Arc::clone(&tally),
+        Order::Shuffled,
+        1,
+    );
     let mut given = vec![0_u64; (1 << 23) / 64];
     let info = allocation_counter::measure(|| {
         while let std::task::Poll::Ready(Some(target)) = stream.poll_target() {

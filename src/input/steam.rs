@@ -6,18 +6,19 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use crossbeam_channel::bounded;
 
-use super::input::Inputs;
-use super::limits::list_gap;
-use crate::cli::ScanArgs;
+use super::fetched::{Fetched, FetchedEnds};
+use crate::config::SteamOptions;
 use crate::error::Error;
 use crate::list::steam_api::{self, Key, MOST_ROWS, Patience, SCHEME, SteamApi, Url, without_keys};
 use crate::protocol::{master, valve_filter};
-use crate::target::{Fetched, FetchedEnds, Origins};
+use crate::target::Origins;
 
 /// A list of the Steam Web API that is to be fetched.
+#[derive(Debug)]
 pub(super) struct SteamList {
     /// What was typed.
     pub source: Arc<str>,
@@ -26,12 +27,12 @@ pub(super) struct SteamList {
     pub api: SteamApi,
 }
 
-/// Starts to fetch `lists`; `say`, if anybody listens, tells a person what holds them up.
+/// Starts to fetch `lists`; `say` tells a person what holds them up.
 pub(super) fn start(
     lists: Vec<SteamList>,
     origins: &Origins,
     ends: &FetchedEnds,
-    say: Option<&(impl Fn(&dyn Display) + Clone + Send + 'static)>,
+    say: &(impl Fn(&dyn Display) + Clone + Send + 'static),
 ) -> Result<Vec<Fetched>, Error> {
     if lists.is_empty() {
         return Ok(Vec::new());
@@ -42,42 +43,40 @@ pub(super) fn start(
         ((api, sender), fetched)
     };
     let (to_ask, fetched) = lists.into_iter().map(start).unzip();
-    let say = say.cloned();
-    let say = move |message: &str| {
-        if let Some(say) = &say {
-            say(&message);
-        }
-    };
+    let say = say.clone();
+    let say = move |message: &str| say(&message);
     let failed = |error| Error::Input { name: SCHEME.into(), source: error };
     // The thread ends by itself: with the lists, or when nobody takes their servers any more.
     steam_api::spawn(to_ask, say).map(drop).map_err(failed)?;
     Ok(fetched)
 }
 
-impl Inputs {
-    /// Adds the list of the Steam Web API at `url`, which has `rest` behind its scheme. Its servers are asked in A2S, unless a
-    /// protocol or a game was `chosen`.
-    pub(super) fn steam_list(&mut self, url: &str, rest: &str, args: &ScanArgs, chosen: bool) -> Result<(), Error> {
-        // The URL is printed and stands in metadata: a key must not be in it, and none is repeated.
-        let wrong = |reason: String| {
-            let has_key = without_keys(url) != url;
-            let reason = if has_key { format!("write no key into the URL; {HOW_TO_GIVE_A_KEY}") } else { reason };
-            Error::usage(format!("list {SCHEME}: {}", without_keys(&reason)))
-        };
-        let question = parameters(rest).and_then(|text| Question::read(text, args.steam.app)).map_err(wrong)?;
-        let address = args.steam.api_url.as_deref().map(Url::new).transpose();
-        let address = address.map_err(|reason| Error::usage(format!("--steam-api-url: {reason}")))?;
-        let api = SteamApi {
-            filter: question.filter,
-            most_rows: question.limit,
-            key: key(args.steam.key_file.as_deref())?,
-            url: address.unwrap_or_default(),
-            patience: Patience { gap: list_gap(&args.list_rate)?, ..Patience::default() },
-        };
-        let plan = self.plan_of_listed(Some("a2s"), chosen);
-        self.steam.push(SteamList { source: url.into(), plan, api });
-        Ok(())
-    }
+/// The list of the Steam Web API at `url`, which has `rest` following its scheme. Its servers are asked by `plan`, and two
+/// questions are `gap` apart.
+pub(super) fn list(
+    url: &str,
+    rest: &str,
+    plan: u16,
+    options: &SteamOptions,
+    gap: Duration,
+) -> Result<SteamList, Error> {
+    // The URL is printed and stands in metadata: a key must not be in it, and none is repeated.
+    let wrong = |reason: String| {
+        let has_key = without_keys(url) != url;
+        let reason = if has_key { format!("write no key into the URL; {HOW_TO_GIVE_A_KEY}") } else { reason };
+        Error::usage(format!("list {SCHEME}: {}", without_keys(&reason)))
+    };
+    let question = parameters(rest).and_then(|text| Question::read(text, options.app)).map_err(wrong)?;
+    let address = options.api_url.as_deref().map(Url::new).transpose();
+    let address = address.map_err(|reason| Error::usage(format!("--steam-api-url: {reason}")))?;
+    let api = SteamApi {
+        filter: question.filter,
+        most_rows: question.limit,
+        key: key(options.key_file.as_deref())?,
+        url: address.unwrap_or_default(),
+        patience: Patience { gap, ..Patience::default() },
+    };
+    Ok(SteamList { source: url.into(), plan, api })
 }
 
 /// What stands behind `steam-api` in the URL of such a list; none if it is another kind of list.

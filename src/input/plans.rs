@@ -1,19 +1,68 @@
-//! `--protocol auto`: what is tried of a server of which nobody says which protocol it speaks.
+//! What is tried for targets: a plan for each protocol, plans of several protocols or ports, and plans of lists.
+//!
+//! Plans with equal legs are one plan: what is asked twice at one address in the same way is asked once.
 
 use crate::engine::{Leg, Plan};
+use crate::games::Game;
 use crate::protocol::{self, AnyProtocol};
 use crate::target::PortRule;
 
+/// The plans of a run. Every protocol has one, in the order of the registry.
+#[derive(Debug)]
+pub(super) struct Plans(Vec<Plan>);
+
+impl Plans {
+    pub(super) fn new() -> Self {
+        Self(protocol::all().map(Plan::of).collect())
+    }
+
+    /// Number of the plan that speaks `protocol` at the target's own port.
+    pub(super) fn of(protocol: AnyProtocol) -> u16 {
+        protocol::all().position(|other| other == protocol).unwrap_or(0) as u16
+    }
+
+    /// Number of `plan`, which is added unless there is an equal one.
+    pub(super) fn add(&mut self, plan: Plan) -> u16 {
+        let known = self.0.iter().position(|other| *other == plan);
+        known.unwrap_or_else(|| {
+            self.0.push(plan);
+            self.0.len() - 1
+        }) as u16
+    }
+
+    /// `--protocol auto`: every protocol at the target's own port.
+    pub(super) fn auto_at_its_port(&mut self, rounds: u8) -> u16 {
+        self.add(at_its_port(rounds))
+    }
+
+    /// The same for targets without a port: every protocol at its own usual one.
+    pub(super) fn auto_at_usual_ports(&mut self, rounds: u8) -> u16 {
+        self.add(at_usual_ports(rounds))
+    }
+
+    /// How a server of `game`, whose targets name the port for players, is asked: in `protocol`, on one port after the
+    /// other.
+    pub(super) fn of_game(&mut self, game: &Game, protocol: AnyProtocol) -> u16 {
+        let legs = game.ports().into_iter().map(|port| Leg { protocol, port }).collect();
+        self.add(Plan::new(legs))
+    }
+
+    /// All plans, by number.
+    pub(super) fn all(self) -> Vec<Plan> {
+        self.0
+    }
+}
+
 /// Every protocol at the target's own port: those first at whose usual ports it is, then the likeliest. Each is tried once
 /// in each of `rounds` rounds, so that a server of the last one need not wait until all tries of the first are over.
-pub(super) fn at_its_port(rounds: u8) -> Plan {
+fn at_its_port(rounds: u8) -> Plan {
     let usual = protocol::in_auto().map(|protocol| Leg { protocol, port: near(protocol) });
     let all = protocol::in_auto().map(|protocol| Leg { protocol, port: PortRule::Own });
     Plan { rounds, ..Plan::new(usual.chain(all).collect()) }
 }
 
 /// Every protocol at its own usual port, for targets that name none.
-pub(super) fn at_usual_ports(rounds: u8) -> Plan {
+fn at_usual_ports(rounds: u8) -> Plan {
     let at_its_own = |protocol: AnyProtocol| PortRule::Fixed(protocol.spec().default_port);
     let legs = protocol::in_auto().map(|protocol| Leg { protocol, port: at_its_own(protocol) });
     Plan { rounds, ..Plan::new(legs.collect()) }
@@ -60,5 +109,18 @@ mod tests {
     fn without_a_port_each_protocol_is_tried_at_its_own() {
         let first = [("a2s", 27_015), ("quake3", 27_960), ("minecraft", 25_565)];
         assert_eq!(tried(&at_usual_ports(1), 27_015)[..3], first);
+    }
+
+    #[test]
+    fn equal_plans_are_one() {
+        let mut plans = Plans::new();
+        let count = plans.0.len();
+        let a2s = protocol::by_name("a2s").unwrap();
+        assert_eq!(plans.add(Plan::of(a2s)), Plans::of(a2s));
+        let list = |parameters: &str| Plan { parameters: parameters.into(), ..Plan::of(a2s) };
+        let numbers = ["", "region=all", "region=all", "region=asia"].map(|parameters| plans.add(list(parameters)));
+        assert_eq!(numbers, [Plans::of(a2s), count as u16, count as u16, count as u16 + 1]);
+        assert_eq!(plans.auto_at_its_port(3), plans.auto_at_its_port(3));
+        assert_ne!(plans.auto_at_its_port(3), plans.auto_at_usual_ports(3));
     }
 }

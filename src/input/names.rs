@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
 
-use super::{Ports, Target};
+use crate::target::{Ports, Target};
 
 /// What is to be asked at the address of a name.
 #[derive(Debug, Clone, PartialEq, Eq)]

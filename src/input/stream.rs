@@ -12,11 +12,13 @@ use std::task::Poll;
 
 use crossbeam_channel::{Receiver, TryRecvError};
 
-use super::dedup::{Dedup, NewRange};
+use super::fetched::Fetched;
 use super::names::{Answer, Fate, Mention, Names};
-use super::permute::Permutation;
-use super::{ExclusionReason, Fetched, IpRange, Order, Ports, Ruling, Source, Tally, Target, Unresolved, Zones};
 use crate::rng::Rng;
+use crate::target::{
+    Dedup, ExclusionReason, IpRange, NewRange, Order, Permutation, Ports, Ruling, Source, Tally, Target, Unresolved,
+    Zones,
+};
 
 /// What comes out of a stream.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,6 +42,24 @@ pub enum Item {
     Resolved(u32, Answer),
     /// A line that could not be read.
     Bad,
+}
+
+/// Where items come from.
+pub enum Arrivals {
+    /// Threads send them.
+    Sent(Receiver<Item>),
+    /// An iterator has them.
+    Given(Box<dyn Iterator<Item = Item> + Send>),
+}
+
+impl Arrivals {
+    /// The next item: an error when none has arrived yet (`Empty`), or when there are no more.
+    fn next(&mut self) -> Result<Item, TryRecvError> {
+        match self {
+            Self::Sent(items) => items.try_recv(),
+            Self::Given(items) => items.next().ok_or(TryRecvError::Disconnected),
+        }
+    }
 }
 
 /// List servers that are asked for targets.
@@ -69,8 +89,8 @@ impl Lists {
 /// A set of targets, and the stream that follows it.
 pub struct Stream {
     known: Dedup,
-    items: Receiver<Item>,
-    ended: bool,
+    /// Those that have not ended.
+    arrivals: Vec<Arrivals>,
     /// Known and not asked yet.
     window: VecDeque<Target>,
     /// Ranges of which targets are taken while the window has room.
@@ -113,12 +133,12 @@ impl Iterator for Pending {
 }
 
 impl Stream {
-    /// The targets that are `known`, then those of `items` and `lists` that `zones` do not exclude. `tally` is counted up
+    /// The targets that are `known`, then those of `arrivals` and `lists` that `zones` do not exclude. `tally` is counted up
     /// as they come.
     #[must_use]
     pub fn new(
         known: Dedup,
-        items: Receiver<Item>,
+        arrivals: Vec<Arrivals>,
         lists: Lists,
         zones: Zones,
         tally: Arc<Mutex<Tally>>,
@@ -127,8 +147,7 @@ impl Stream {
     ) -> Self {
         Self {
             known,
-            items,
-            ended: false,
+            arrivals,
             window: VecDeque::with_capacity(WINDOW),
             ranges: VecDeque::new(),
             names: Names::default(),
@@ -156,17 +175,20 @@ impl Stream {
     /// Takes items. In input order one that follows a range waits until that is expanded.
     fn take_items(&mut self, tally: &mut Tally) {
         let most_ranges = if self.order == Order::Input { 1 } else { MOST_RANGES };
-        // Bounded: an item that takes no room in the window was read by somebody, who is slower than this loop.
-        for _ in 0..MOST_AT_ONCE {
-            if self.ended || self.window.len() >= WINDOW || self.ranges.len() >= most_ranges {
-                return;
+        let mut arrivals = std::mem::take(&mut self.arrivals);
+        arrivals.retain_mut(|items| {
+            for _ in 0..MOST_AT_ONCE {
+                if self.window.len() >= WINDOW || self.ranges.len() >= most_ranges {
+                    break;
+                }
+                match items.next() {
+                    Ok(item) => self.take(item, tally),
+                    Err(problem) => return problem == TryRecvError::Empty,
+                }
             }
-            match self.items.try_recv() {
-                Err(TryRecvError::Empty) => return,
-                Err(TryRecvError::Disconnected) => self.ended = true,
-                Ok(item) => self.take(item, tally),
-            }
-        }
+            true
+        });
+        self.arrivals = arrivals;
     }
 
     fn take(&mut self, item: Item, tally: &mut Tally) {
@@ -345,7 +367,7 @@ impl Source for Stream {
     }
 
     fn is_growing(&self) -> bool {
-        !self.ended || !self.lists.are_over()
+        !self.arrivals.is_empty() || !self.lists.are_over()
     }
 
     fn is_exhausted(&self) -> bool {
@@ -372,9 +394,10 @@ mod tests {
     use crossbeam_channel::{Sender, unbounded};
 
     use super::*;
+    use crate::input::{FetchedEnd, FetchedEnds};
     use crate::list;
     use crate::record::{ListFact, ListFacts};
-    use crate::target::{Exclusions, FetchedEnd, FetchedEnds, Origins, TargetSetBuilder};
+    use crate::target::{Exclusions, Origins, TargetSetBuilder};
 
     fn target(n: u32) -> Target {
         Target { address: SocketAddr::from((n.to_be_bytes(), 27_015)), plan: 0, origin: 0 }
@@ -390,7 +413,7 @@ mod tests {
         let tally = Arc::new(Mutex::new(tally));
         let stream = Stream::new(
             Dedup::new(set, 1),
-            items,
+            vec![Arrivals::Sent(items)],
             Lists::default(),
             Exclusions::new(false).zones(),
             Arc::clone(&tally),
@@ -444,7 +467,15 @@ mod tests {
         let (set, tally) = TargetSetBuilder::new(false).build(Order::Input, 1).unwrap();
         let tally = Arc::new(Mutex::new(tally));
         let zones = Exclusions::new(false).zones();
-        let mut stream = Stream::new(Dedup::new(set, 1), items, lists, zones, Arc::clone(&tally), Order::Input, 1);
+        let mut stream = Stream::new(
+            Dedup::new(set, 1),
+            vec![Arrivals::Sent(items)],
+            lists,
+            zones,
+            Arc::clone(&tally),
+            Order::Input,
+            1,
+        );
         assert_eq!(stream.poll_target(), Poll::Pending);
         let open = Some("the run ended before the list did".to_owned());
         let account = || ends.lock().unwrap().clone();
@@ -483,7 +514,15 @@ mod tests {
             let (set, tally) = TargetSetBuilder::new(false).build(Order::Input, 1).unwrap();
             let (tally, zones) = (Arc::new(Mutex::new(tally)), Exclusions::new(false).zones());
             let lists = Lists { plans: [(1, 0)].into(), known: [list].into(), open: 1, ..Lists::default() };
-            let mut stream = Stream::new(Dedup::new(set, 1), items, lists, zones, Arc::clone(&tally), Order::Input, 1);
+            let mut stream = Stream::new(
+                Dedup::new(set, 1),
+                vec![Arrivals::Sent(items)],
+                lists,
+                zones,
+                Arc::clone(&tally),
+                Order::Input,
+                1,
+            );
             for named in ["127.0.0.1:22", "8.8.8.8:27015", "0.0.0.0:27015"] {
                 stream.handle_found(list, named.parse().unwrap());
             }

@@ -4,8 +4,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crossbeam_channel::{Receiver, TryRecvError};
 
-use super::{Origin, Origins, Target};
 use crate::list::{Entry, Item};
+use crate::output::ListReport;
+use crate::target::{Origin, Origins, Target};
 
 /// A list that a thread fetches.
 #[derive(Debug)]
@@ -41,6 +42,29 @@ pub struct FetchedEnd {
     pub ended: bool,
     /// Why it was not had as a whole, if it was not.
     pub problem: Option<String>,
+}
+
+impl FetchedEnd {
+    /// The same for the account of a run.
+    #[must_use]
+    pub fn report(&self) -> ListReport {
+        let Self { source, servers, questions, odd_rows, ended, problem } = self;
+        ListReport {
+            list: source.to_string(),
+            outcome: match problem {
+                None => "complete",
+                Some(_) if *servers > 0 => "list_incomplete",
+                Some(_) if *ended => "failed",
+                Some(_) => "aborted",
+            },
+            servers: *servers,
+            questions: Some(*questions),
+            complete: problem.is_none(),
+            problem: problem.clone(),
+            ragged: 0,
+            odd_rows: *odd_rows,
+        }
+    }
 }
 
 impl Fetched {

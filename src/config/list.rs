@@ -1,0 +1,48 @@
+//! The arguments of `fragscan list`.
+
+use super::limits::list_gap;
+use super::options::{InputOptions, NetworkOptions, OutputOptions, ScanOptions};
+use super::output::outputs;
+use super::scan::{Colour, Messages, ScanConfig, local};
+use super::value;
+use crate::cli::ListArgs;
+use crate::error::Error;
+use crate::record::{self, Selection};
+use crate::target::Order;
+
+/// Reads the arguments of `fragscan list`: a scan of which only the lists are asked.
+pub fn list(args: ListArgs, terminal: bool) -> Result<ScanConfig, Error> {
+    let mut options = ScanOptions {
+        input: InputOptions {
+            lists: args.from,
+            steam: args.steam.into(),
+            exclude: args.exclude,
+            exclude_files: args.exclude_file,
+            include_private: args.include_private,
+            order: Order::Input,
+            strict: args.strict,
+            ..InputOptions::default()
+        },
+        network: NetworkOptions { local: local(args.sending, 1)?, ..NetworkOptions::default() },
+        output: OutputOptions {
+            outputs: outputs(&args.output, args.format.as_deref(), terminal)?,
+            selection: Some(Selection {
+                columns: COLUMNS.iter().filter_map(|name| record::column(name)).collect(),
+                lists: Vec::new(),
+                always: true,
+            }),
+            ..OutputOptions::default()
+        },
+        ..ScanOptions::default()
+    };
+    options.limits.list_gap = list_gap(&args.list_rate)?;
+    options.limits.timeout = value::time("--timeout", &args.timeout)?;
+    options.limits.retries = args.retries;
+    options.limits.lists_only = true;
+    options.limits.check()?;
+    let messages = Messages { quiet: args.quiet, progress: false, verbose: args.verbose };
+    Ok(ScanConfig { options, colour: Colour::Auto, dry_run: false, messages })
+}
+
+/// What is known of a server that was not asked.
+const COLUMNS: [&str; 5] = ["address", "ip", "port", "protocol", "source"];

@@ -1,0 +1,136 @@
+//! What a scan does, as plain data: what the command line is read into, and what a program fills in by itself.
+
+use std::path::PathBuf;
+
+use super::limits::Limits;
+use crate::games::Game;
+use crate::net::options::{IoPath, Local};
+use crate::output::{Filter, Format};
+use crate::protocol::AnyProtocol;
+use crate::record::Selection;
+use crate::target::{Order, Ports};
+
+/// What a scan does. [`Default`] is what `fragscan scan` does if nothing is typed; set fields of it.
+#[derive(Debug, Default)]
+#[non_exhaustive]
+pub struct ScanOptions {
+    /// Whom to ask.
+    pub input: InputOptions,
+    /// How fast, how long, and what.
+    pub limits: Limits,
+    /// Where datagrams are sent from.
+    pub network: NetworkOptions,
+    /// Where rows go.
+    pub output: OutputOptions,
+    /// Seed of the order and of everything keyed; without one it is taken from the clock.
+    pub seed: Option<u64>,
+    /// What the metadata call the command line; no secrets.
+    pub arguments: Vec<String>,
+}
+
+/// Whom to ask.
+#[derive(Debug, Default)]
+#[non_exhaustive]
+pub struct InputOptions {
+    /// Targets, as they are typed: `[PROTOCOL://]HOST[:PORT[-PORT][,PORT…]]`, or `farm:N`.
+    pub targets: Vec<String>,
+    /// Files of targets; `-` is standard input.
+    pub files: Vec<PathBuf>,
+    /// Conditions on the rows of earlier outputs in these files.
+    pub condition: Filter,
+    /// URLs of lists, as `--from` takes them.
+    pub lists: Vec<String>,
+    /// What is asked of lists of Steam's servers, and how.
+    pub steam: SteamOptions,
+    /// What is spoken with targets that name no protocol.
+    pub spoken: Spoken,
+    /// Ports of targets that name none; without them, those of the protocol.
+    pub ports: Option<Ports>,
+    /// Targets to leave out.
+    pub exclude: Vec<String>,
+    /// Files of targets to leave out.
+    pub exclude_files: Vec<PathBuf>,
+    /// Private addresses are asked wherever they are named.
+    pub include_private: bool,
+    /// In which order.
+    pub order: Order,
+    /// A line that cannot be read is an error.
+    pub strict: bool,
+}
+
+/// What is asked of lists of Steam's servers, and how.
+#[derive(Debug, Default)]
+#[non_exhaustive]
+pub struct SteamOptions {
+    /// Only servers of this application.
+    pub app: Option<u32>,
+    /// File with the key of the Web API; without it the key is read from the environment, `STEAM_API_KEY`.
+    pub key_file: Option<PathBuf>,
+    /// The web server to ask, if not Steam's.
+    pub api_url: Option<String>,
+}
+
+/// What is spoken with targets that name no protocol.
+#[derive(Debug, Clone, Copy, Default)]
+pub enum Spoken {
+    /// A2S; with servers of a list, what such lists list.
+    #[default]
+    Usual,
+    /// Whatever they answer.
+    Auto,
+    /// This protocol.
+    Protocol(AnyProtocol),
+    /// The protocol of this game, whose targets name the port for players.
+    Game(&'static Game),
+}
+
+impl Spoken {
+    /// Whether something was chosen.
+    #[must_use]
+    pub const fn is_chosen(&self) -> bool {
+        !matches!(self, Self::Usual)
+    }
+}
+
+/// Where datagrams are sent from, and how.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct NetworkOptions {
+    /// Addresses, ports and buffers of the sockets.
+    pub local: Local,
+    /// Which system calls are used.
+    pub io: IoPath,
+}
+
+impl Default for NetworkOptions {
+    fn default() -> Self {
+        Self { local: Local { sockets: 1, ..Local::default() }, io: IoPath::Mmsg }
+    }
+}
+
+/// Where rows go, and which.
+#[derive(Debug, Default)]
+#[non_exhaustive]
+pub struct OutputOptions {
+    /// Files and streams.
+    pub outputs: Vec<Output>,
+    /// What is written of each record; everything, if it was not chosen.
+    pub selection: Option<Selection>,
+    /// Rows that are written.
+    pub condition: Filter,
+    /// File for the datagrams as they came.
+    pub raw: Option<PathBuf>,
+    /// File for the metadata, besides those next to the outputs.
+    pub metadata: Option<PathBuf>,
+    /// Answers that many ports of an address give are flagged.
+    pub flag_clones: bool,
+}
+
+/// One output.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Output {
+    /// The file; `None` is standard output.
+    pub path: Option<PathBuf>,
+    /// What is written to it.
+    pub format: Format,
+}

@@ -1,0 +1,101 @@
+//! What became of the input: counts that go on while the scan runs, and words for what is not asked.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::fetched::{FetchedEnd, FetchedEnds};
+use crate::engine::Snapshot;
+use crate::ledger;
+use crate::target::{ExclusionReason, Tally};
+
+/// What becomes of the input while a scan runs.
+#[derive(Debug, Clone)]
+pub struct Account {
+    pub(super) tally: Arc<Mutex<Tally>>,
+    /// Lines that could not be read before the scan.
+    bad_lines: u64,
+    /// Origins of the list servers.
+    pub(super) list_servers: Vec<u32>,
+    /// How the lists that threads fetch have ended.
+    pub(super) fetched: FetchedEnds,
+    is_foreign: bool,
+}
+
+impl Account {
+    pub(super) fn new(tally: Arc<Mutex<Tally>>, bad_lines: u64) -> Self {
+        let (list_servers, fetched) = (Vec::new(), FetchedEnds::default());
+        Self { tally, bad_lines, list_servers, fetched, is_foreign: false }
+    }
+
+    /// That of a source of somebody else's, which is not read here.
+    #[must_use]
+    pub fn foreign() -> Self {
+        Self { is_foreign: true, ..Self::new(Arc::default(), 0) }
+    }
+
+    /// What became of everything that was read by now.
+    #[must_use]
+    pub fn tally(&self) -> Tally {
+        *self.tally.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What to say of addresses that nothing can be sent to, if there are any by now.
+    #[must_use]
+    pub fn why_unaskable(&self) -> Option<String> {
+        let count = self.tally().invalid.saturating_sub(self.bad_lines);
+        (count > 0).then(|| why_unaskable(count))
+    }
+
+    /// Origins of the list servers.
+    #[must_use]
+    pub fn list_servers(&self) -> &[u32] {
+        &self.list_servers
+    }
+
+    /// How the lists that threads fetch have ended, or how far they have come.
+    #[must_use]
+    pub fn fetched_lists(&self) -> Vec<FetchedEnd> {
+        self.fetched.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// The same as the ledger of a run has it that stands as `snapshot` says.
+    #[must_use]
+    pub fn of_ledger(&self, snapshot: &Snapshot) -> ledger::Input {
+        let Tally { read, invalid, duplicate, excluded } = self.tally();
+        ledger::Input {
+            // A source of somebody else's gives targets and says no more about them.
+            read: if self.is_foreign { snapshot.targets.scheduled + snapshot.not_started } else { read },
+            invalid,
+            duplicate,
+            excluded_reserved: excluded[ExclusionReason::Reserved],
+            excluded_private: excluded[ExclusionReason::Private],
+            excluded_listed: excluded[ExclusionReason::Listed],
+            not_started: snapshot.not_started,
+            printed: snapshot.printed,
+        }
+    }
+}
+
+/// What to say of addresses that nothing can be sent to.
+pub(super) fn why_unaskable(count: u64) -> String {
+    format!("{count} targets are addresses to which nothing can be sent (0.0.0.0, ::, 127.255.255.255)")
+}
+
+/// Why nothing was asked.
+#[must_use]
+pub fn why_nothing(tally: &Tally) -> String {
+    format!("there is nothing to scan: {}", what_is_left_out(tally))
+}
+
+/// What of the input is not asked, and why.
+#[must_use]
+pub fn what_is_left_out(tally: &Tally) -> String {
+    let Tally { read, invalid, excluded, .. } = tally;
+    let reasons = [
+        (ExclusionReason::Reserved, "in networks that are reserved, such as those for documentation, and never asked"),
+        (ExclusionReason::Private, "private, which are left out without --include-private unless they are arguments"),
+        (ExclusionReason::Listed, "excluded by you"),
+    ];
+    let reasons = reasons.into_iter().filter(|(reason, _)| excluded[*reason] > 0);
+    let reasons: Vec<_> = reasons.map(|(reason, why)| format!("; {} {why}", excluded[reason])).collect();
+    format!("of {read} targets read, {invalid} are invalid{}", reasons.concat())
+}

@@ -1,0 +1,69 @@
+//! Files of targets, line by line: plain or packed, and digested as they are read.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read};
+use std::path::Path;
+
+use flate2::bufread::MultiGzDecoder;
+use serde::Serialize;
+use sha2::{Digest, Sha256};
+
+use super::lines::Lines;
+use crate::error::Error;
+
+/// What a file held when it was read.
+#[derive(Debug, Clone, Serialize)]
+pub struct InputDigest {
+    /// The file.
+    pub name: String,
+    /// SHA-256 of its bytes, in hex.
+    pub sha256: String,
+}
+
+/// Calls `take` with every line of a file that says something, and returns the digest of the whole file. `-` is standard
+/// input.
+pub(super) fn each_line(
+    path: &Path,
+    mut take: impl FnMut(u64, Result<&str, String>) -> Result<(), Error>,
+) -> Result<InputDigest, Error> {
+    let name = path.display().to_string();
+    let failed = |source| Error::Input { name: path.display().to_string(), source };
+    let reader: Box<dyn Read> =
+        if path == Path::new("-") { Box::new(io::stdin()) } else { Box::new(File::open(path).map_err(failed)?) };
+    let mut digest = Sha256::new();
+    let bytes = BufReader::with_capacity(BUFFER, Digested { reader, digest: &mut digest });
+    let mut lines = Lines::new(unpacked(bytes).map_err(failed)?);
+    while let Some((number, line)) = lines.next_line().map_err(failed)? {
+        take(number, line.map_err(|reason| reason.to_string()))?;
+    }
+    drop(lines);
+    Ok(InputDigest { name, sha256: format!("{:x}", digest.finalize()) })
+}
+
+/// What is packed in `bytes`, or `bytes`: gzip and Zstandard are known by their first bytes.
+fn unpacked<'a>(mut bytes: impl BufRead + 'a) -> io::Result<Box<dyn BufRead + 'a>> {
+    let head = bytes.fill_buf()?;
+    Ok(if head.starts_with(b"\x1F\x8B") {
+        Box::new(BufReader::with_capacity(BUFFER, MultiGzDecoder::new(bytes)))
+    } else if head.starts_with(b"\x28\xB5\x2F\xFD") {
+        Box::new(BufReader::with_capacity(BUFFER, zstd::Decoder::with_buffer(bytes)?))
+    } else {
+        Box::new(bytes)
+    })
+}
+
+/// A reader that digests what it reads.
+struct Digested<'a> {
+    reader: Box<dyn Read>,
+    digest: &'a mut Sha256,
+}
+
+impl Read for Digested<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let size = self.reader.read(buffer)?;
+        self.digest.update(&buffer[..size]);
+        Ok(size)
+    }
+}
+
+const BUFFER: usize = 64 << 10;

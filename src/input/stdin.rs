@@ -1,0 +1,88 @@
+//! Standard input as a stream: lines that another program is still writing become targets while the scan runs.
+
+use std::fmt::Display;
+use std::net::SocketAddr;
+use std::path::Path;
+
+use crossbeam_channel::Sender;
+
+use super::files::each_line;
+use super::listing::Listing;
+use super::names::{Mention, Named};
+use super::reading::{Reading, Whom, target_of_line};
+use super::resolve::Resolver;
+use super::stream::Item;
+use super::{MOST_COMPLAINTS, more_lines};
+use crate::error::Error;
+use crate::output::Filter;
+use crate::target::{Origin, Origins, Target, TargetSpec};
+
+/// How lines are read, and who is said to have named their targets.
+pub(super) struct Lines {
+    pub reading: Reading,
+    /// Conditions on the rows of earlier outputs.
+    pub condition: Filter,
+    /// Origin of single addresses.
+    pub origin: u32,
+    pub origins: Origins,
+}
+
+impl Lines {
+    /// Reads standard input to its end, or until nobody takes `items` any more. `complain` is told of the first lines that
+    /// cannot be read.
+    pub(super) fn read(self, complain: &dyn Fn(&dyn Display), items: &Sender<Item>, resolver: &mut Resolver) {
+        let mut listing = Listing::default();
+        let mut bad = 0_usize;
+        let read = each_line(Path::new("-"), |number, line| {
+            let target = target_of_line(&mut listing, &self.condition, line);
+            let sent = match target.and_then(|text| text.map(|text| self.item(&text)).transpose()) {
+                Ok(None) => true,
+                Ok(Some(Line::Item(item))) => items.send(item).is_ok(),
+                Ok(Some(Line::Name(named))) => resolver.mention(named),
+                Err(reason) => {
+                    bad += 1;
+                    if bad <= MOST_COMPLAINTS {
+                        complain(&format_args!("-:{number}: {reason}"));
+                    }
+                    items.send(Item::Bad).is_ok()
+                }
+            };
+            // If the scan is over, nobody takes targets any more.
+            if sent { Ok(()) } else { Err(Error::Bug(NOBODY_READS)) }
+        });
+        match read {
+            Err(Error::Bug(NOBODY_READS)) => {}
+            Err(error) => complain(&error),
+            Ok(_) if bad > MOST_COMPLAINTS => complain(&more_lines((bad - MOST_COMPLAINTS) as u64)),
+            Ok(_) => {}
+        }
+    }
+
+    fn item(&self, text: &str) -> Result<Line, String> {
+        let spec = TargetSpec::parse(text).map_err(|reason| reason.to_string())?;
+        let (whom, ports, plan) = self.reading.read(&spec)?;
+        if let (Whom::Range(hosts), Some(port)) = (whom, ports.single())
+            && hosts.is_single()
+        {
+            let address = SocketAddr::new(hosts.first(), port);
+            return Ok(Line::Item(Item::Target(Target { address, plan, origin: self.origin })));
+        }
+        let source = self.origins.find(self.origin).and_then(|origin| origin.source);
+        let origin = self.origins.add(Origin { text: Some(text.into()), source, facts: None });
+        Ok(match whom {
+            Whom::Range(hosts) => Line::Item(Item::Range { hosts, ports, plan, origin }),
+            Whom::Name { name, service } => {
+                let mention = Mention { ports, plan, origin, typed: false };
+                Line::Name(Named { name: name.into(), service, mention })
+            }
+        })
+    }
+}
+
+/// What a line says.
+enum Line {
+    Item(Item),
+    Name(Named),
+}
+
+const NOBODY_READS: &str = "the scan ended before its input";

@@ -1,0 +1,180 @@
+//! A benchmark: rounds, each of which asks the same targets over and over.
+
+use std::fs;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::task::Poll;
+use std::time::{Duration, Instant};
+
+use crossbeam_channel::after;
+
+use super::scan::{Notices, Ready, start_farm};
+use super::session::Session;
+use crate::bench::{Bell, Circle, Collected, Collector, Cost, Round};
+use crate::config::{InputOptions, Length, Limits, NetworkOptions};
+use crate::engine::{Batch, Engine, Plan, Rate, Settings, Snapshot};
+use crate::error::Error;
+use crate::farm::serve::Serving;
+use crate::input::{Input, Opened, why_nothing};
+use crate::net::driver::{Stopper, Watch, read_clocks};
+use crate::net::{self, sys};
+use crate::output::writer::Consumer;
+use crate::target::Target;
+
+/// Whom to ask, and how.
+pub struct Bench {
+    targets: Vec<Target>,
+    settings: Settings,
+    plans: Arc<[Plan]>,
+    network: NetworkOptions,
+    _farm: Option<Serving>,
+}
+
+impl Bench {
+    /// Reads the targets, and waits until every name among them is resolved, or finally is not.
+    pub fn prepare(
+        input: InputOptions,
+        limits: &Limits,
+        network: NetworkOptions,
+        notices: &Notices,
+    ) -> Result<Self, Error> {
+        let (_, unix_us) = read_clocks();
+        let seed = unix_us.unsigned_abs();
+        let input = Input::read(input, limits, None)?;
+        let farm = input.farm().map(start_farm).transpose()?;
+        let Ready { opened, farm, .. } = Ready::open(input, farm, seed, notices)?;
+        let Opened { mut source, plans, origins, account, .. } = opened;
+        let mut targets = Vec::new();
+        // Bounded by the targets, and by the patience of the resolver.
+        loop {
+            let next = source.poll_target();
+            while let Some(name) = source.poll_unresolved() {
+                let text = origins.find(name.origin).and_then(|origin| origin.text);
+                notices(&format_args!("{} cannot be resolved", text.as_deref().unwrap_or("a name")));
+            }
+            match next {
+                Poll::Ready(Some(target)) => targets.push(target),
+                Poll::Ready(None) => break,
+                Poll::Pending => drop(after(A_WHILE).recv()),
+            }
+            if targets.len() > MOST_TARGETS {
+                return Err(Error::usage(format!(
+                    "more than {MOST_TARGETS} targets: a benchmark goes round through fewer"
+                )));
+            }
+        }
+        if targets.is_empty() {
+            return Err(Error::usage(why_nothing(&account.tally())));
+        }
+        let settings = limits.settings(false, seed);
+        Ok(Self { targets, settings, plans, network, _farm: farm })
+    }
+
+    /// Whom it asks.
+    #[must_use]
+    pub fn targets(&self) -> &[Target] {
+        &self.targets
+    }
+
+    /// How it asks.
+    #[must_use]
+    pub const fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// The word for the system calls that are used.
+    #[must_use]
+    pub const fn io(&self) -> &'static str {
+        self.network.io.as_str()
+    }
+
+    /// Runs a round at `rate`, with sockets of its own, as a scan whose source goes round; none if it was stopped. `begun`
+    /// is told how to stop it.
+    pub fn round(
+        &self,
+        rate: Option<f64>,
+        length: Length,
+        begun: impl FnOnce(Stopper),
+        stopping: &mut dyn FnMut(&Snapshot, Duration),
+    ) -> Result<Option<Round>, Error> {
+        let bell = Bell::default();
+        let (time, count) = match length {
+            Length::Time(time) => (Some(time), None),
+            Length::Count(count) => (None, Some(count)),
+        };
+        let circle = Circle::new(&self.targets, count, bell.clone());
+        let settings = Settings { rate: Rate { packets: rate, bits: None }, ..self.settings };
+        let families = [SocketAddr::is_ipv4, SocketAddr::is_ipv6];
+        let [ipv4, ipv6] = families.map(|is| self.targets.iter().any(|target| is(&target.address)));
+        let (began, _) = read_clocks();
+        let engine = Engine::new(settings, Arc::clone(&self.plans), Box::new(circle), began);
+        let session = Session::open(engine, (ipv4, ipv6), &self.network)?;
+        begun(session.stopper());
+        let mut clock = Clock { time, bell, rang: None, stopping };
+        let before = processor_time()?;
+        let (outcome, collected) = session.run(Collector::new(rate), &mut clock)?;
+        let after = processor_time()?;
+        if outcome.stop.is_some() {
+            return Ok(None);
+        }
+        if outcome.snapshot.targets.finished != collected.statuses.total() {
+            return Err(Error::Bug("queries were asked that were not counted"));
+        }
+        let cost = Cost { of_loop: after.0 - before.0, of_process: after.1 - before.1, peak_memory: peak_memory() };
+        Ok(Some(Round::new(rate, (began, clock.rang), collected, &outcome.snapshot, cost)))
+    }
+}
+
+impl Consumer for Collector {
+    type Report = Collected;
+
+    fn take(&mut self, batch: &Batch) {
+        batch.iter().for_each(|finished| self.add(finished));
+    }
+
+    fn finish(self) -> Collected {
+        Self::finish(self)
+    }
+}
+
+/// Rings the bell when the time of a round is over.
+struct Clock<'a> {
+    time: Option<Duration>,
+    bell: Bell,
+    rang: Option<Instant>,
+    stopping: &'a mut dyn FnMut(&Snapshot, Duration),
+}
+
+impl Watch for Clock<'_> {
+    fn interval(&self) -> Option<Duration> {
+        self.time
+    }
+
+    fn look(&mut self, now: Instant, _snapshot: &Snapshot) {
+        self.bell.ring();
+        self.rang.get_or_insert(now);
+    }
+
+    fn stopping(&mut self, snapshot: &Snapshot, grace: Duration) {
+        (self.stopping)(snapshot, grace);
+    }
+}
+
+/// Processor time of this thread, which runs the loop, and of the process.
+fn processor_time() -> Result<(Duration, Duration), Error> {
+    let time = |whole| sys::cpu_time(whole).map_err(|source| net::Error::on("reading", "the processor time", source));
+    Ok((time(false)?, time(true)?))
+}
+
+/// Bytes of memory that the process has had at the most, where the system says it.
+fn peak_memory() -> Option<u64> {
+    let status = fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    let kibibytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kibibytes * 1024)
+}
+
+/// How soon a source that had nothing is asked again.
+const A_WHILE: Duration = Duration::from_millis(10);
+/// With 40 bytes each, twice.
+const MOST_TARGETS: usize = 1_000_000;

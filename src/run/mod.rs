@@ -1,0 +1,25 @@
+//! Options in, a run, its outcome: targets, engine, transport and writer are put together here, once.
+//!
+//! ```text
+//! options ──► input ──► engine ◄──► transport         the thread that calls run
+//!                         │ batches
+//!                         ▼
+//!                      consumer ──► sinks              a thread of its own
+//! ```
+//!
+//! Nothing here installs a signal handler, prints, or ends the process: what is worth saying goes to whoever asked for
+//! notices, and a [`Stopper`] ends a run early. Runs may follow each other or go on beside each other in one process.
+
+pub mod bench;
+mod collisions;
+mod outcome;
+mod publish;
+mod scan;
+mod session;
+mod sinks;
+
+pub use crate::net::driver::{Stop, Stopper, Watch};
+pub use outcome::Outcome;
+pub(crate) use scan::USUAL_WIDTH;
+pub use scan::{Run, Scan};
+pub use sinks::ForEach;

@@ -1,0 +1,257 @@
+//! A scan: from options to a run that is ready to start.
+
+use std::fmt::Display;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::collisions;
+use super::outcome::Outcome;
+use super::publish::Publisher;
+use super::session::Session;
+use super::sinks::ForEach;
+use crate::config::{NetworkOptions, Output, OutputOptions, ScanOptions};
+use crate::engine::{Engine, Plan};
+use crate::error::Error;
+use crate::farm::FarmSettings;
+use crate::farm::serve::{self, Serving};
+use crate::input::{FilesRead, Input, Opened};
+use crate::net::driver::{Stop, Stopper, Watch, read_clocks};
+use crate::net::socket;
+use crate::output::metadata::SettingsInForce;
+use crate::output::table::Look;
+use crate::output::writer::Writer;
+use crate::output::{Assembler, Clones, Destination, Epoch, FileSink, OutputError, Raw, Sink};
+use crate::record::{Selection, ServerRecord};
+use crate::target::{Source, Tally};
+
+/// A scan that is being put together.
+pub struct Scan {
+    options: ScanOptions,
+    targets: Targets,
+    sinks: Vec<Box<dyn Sink>>,
+    look: Look,
+    notices: Notices,
+}
+
+/// Whoever is told what is worth saying to a person.
+pub(super) type Notices = Arc<dyn Fn(&dyn Display) + Send + Sync>;
+
+enum Targets {
+    /// What the options name, and what an iterator gives.
+    Named(Option<Box<dyn Iterator<Item = SocketAddr> + Send>>),
+    /// These and no others.
+    Own(Box<dyn Source>, Vec<Plan>),
+}
+
+/// A scan that is ready to start.
+pub struct Run {
+    session: Session,
+    writer: Writer,
+    publisher: Publisher,
+    _farm: Option<Serving>,
+}
+
+/// Targets that were read, with the simulated servers among them.
+pub(super) struct Ready {
+    pub opened: Opened,
+    pub files: FilesRead,
+    pub farm: Option<Serving>,
+}
+
+impl Scan {
+    /// A scan as `options` say, whose records go to the outputs that they name.
+    #[must_use]
+    pub fn new(options: ScanOptions) -> Self {
+        let look = Look { width: USUAL_WIDTH, colour: false };
+        let notices = Arc::new(|_: &dyn Display| {});
+        Self { options, targets: Targets::Named(None), sinks: Vec::new(), look, notices }
+    }
+
+    /// Asks these addresses too, in the usual protocol. They are treated like lines of a file: each is asked once, and
+    /// reserved, private and excluded ones are left out. The iterator is called on the thread that runs the scan, as far
+    /// as there is room for targets, and must not wait.
+    #[must_use]
+    pub fn with_targets<I>(self, targets: I) -> Self
+    where
+        I: IntoIterator<Item = SocketAddr, IntoIter: Send + 'static>,
+    {
+        Self { targets: Targets::Named(Some(Box::new(targets.into_iter()))), ..self }
+    }
+
+    /// Asks the targets of `source` and no others, each by the one of `plans` that it names. Nothing is left out, and
+    /// nobody but the source sees to it that each target comes once.
+    #[must_use]
+    pub fn with_source(self, source: impl Source + 'static, plans: Vec<Plan>) -> Self {
+        Self { targets: Targets::Own(Box::new(source), plans), ..self }
+    }
+
+    /// Gives records to `sink` too, on the writer's thread.
+    #[must_use]
+    pub fn with_sink(mut self, sink: impl Sink + 'static) -> Self {
+        self.sinks.push(Box::new(sink));
+        self
+    }
+
+    /// Calls `call` with each record, on the writer's thread.
+    #[must_use]
+    pub fn for_each(self, call: impl FnMut(&ServerRecord) + Send + 'static) -> Self {
+        self.with_sink(ForEach::new(call))
+    }
+
+    /// Tells `notices` what is worth saying to a person: lines that cannot be read, and what holds up a list. It is called
+    /// on any thread.
+    #[must_use]
+    pub fn with_notices(self, notices: impl Fn(&dyn Display) + Send + Sync + 'static) -> Self {
+        Self { notices: Arc::new(notices), ..self }
+    }
+
+    /// How tables look.
+    #[must_use]
+    pub(crate) fn with_look(self, look: Look) -> Self {
+        Self { look, ..self }
+    }
+
+    /// Runs the scan to its end, on this thread.
+    pub fn run(self) -> Result<Outcome, Error> {
+        self.prepare()?.run(&mut ())
+    }
+
+    /// Reads the input, starts what it names, and opens outputs and sockets.
+    pub fn prepare(self) -> Result<Run, Error> {
+        let (instant, unix_us) = read_clocks();
+        let epoch = Epoch { instant, unix_us };
+        let Self { options, targets, mut sinks, look, notices } = self;
+        refuse_collisions(&options)?;
+        claim_addresses(&options.network)?;
+        let ScanOptions { input, limits, network, output, seed, arguments } = options;
+        let seed = seed.unwrap_or(unix_us.unsigned_abs());
+        let order = input.order;
+        let OutputOptions { outputs, selection, condition, raw, metadata, flag_clones } = output;
+        let open_all = || {
+            let rows = outputs.iter().map(|output| open(output, selection.as_ref(), look));
+            let rows = rows.collect::<Result<Vec<_>, _>>()?;
+            let named = |path: Option<PathBuf>| path.map(|path| Destination::named(&path)).transpose();
+            Ok::<_, OutputError>((rows, named(raw)?, named(metadata)?))
+        };
+        let (ready, (rows, raw, metadata)) = match targets {
+            Targets::Named(iterator) => {
+                let input = Input::read(input, &limits, iterator)?;
+                notices_of(input.files(), &notices);
+                let farm = input.farm().map(start_farm).transpose()?;
+                let destinations = open_all()?;
+                (Ready::open(input, farm, seed, &notices)?, destinations)
+            }
+            Targets::Own(source, plans) => {
+                let opened = Opened::foreign(source, plans);
+                (Ready { opened, files: FilesRead::default(), farm: None }, open_all()?)
+            }
+        };
+        sinks.extend(rows.into_iter().map(|sink| Box::new(sink) as Box<dyn Sink>));
+        let Ready { opened, files, farm } = ready;
+        let Opened { source, plans, origins, account, reach } = opened;
+        if let Some(notice) = account.why_unaskable() {
+            notices(&notice);
+        }
+        let mut settings = limits.settings(reach.loopback_only, seed);
+        settings.keep_datagrams = raw.is_some();
+        let engine = Engine::new(settings, Arc::clone(&plans), source, epoch.instant);
+        let session = Session::open(engine, (reach.ipv4, reach.ipv6), &network)?;
+        let clones = flag_clones.then(|| Clones::new(settings.key));
+        let assembler = Assembler { plans, origins: origins.clone(), settings, epoch, clones };
+        let raw = raw.map(|destination| Raw::new(destination, session.local_addresses(), settings.queries));
+        let stopper = session.stopper();
+        let writer = Writer::new(assembler, condition, sinks, raw, move || stopper.stop(Stop::Output));
+        let settings = SettingsInForce::new(&settings, network.io.as_str());
+        let publisher = Publisher { epoch, arguments, seed, order, files, metadata, settings, account, origins };
+        Ok(Run { session, writer, publisher, _farm: farm })
+    }
+
+    /// The targets, as they would be asked, and the names of the lists that would be: none of those is asked.
+    pub(crate) fn dry_run(self) -> Result<(Opened, Vec<Arc<str>>), Error> {
+        let (_, unix_us) = read_clocks();
+        let Self { options, notices, .. } = self;
+        refuse_collisions(&options)?;
+        let mut input = Input::read(options.input, &options.limits, None)?;
+        notices_of(input.files(), &notices);
+        let farm = input.farm().map(start_farm).transpose()?;
+        let lists = input.forget_lists();
+        let seed = options.seed.unwrap_or(unix_us.unsigned_abs());
+        Ok((Ready::open(input, farm, seed, &notices)?.opened, lists))
+    }
+}
+
+impl Run {
+    /// Stops the run, from any thread.
+    #[must_use]
+    pub fn stopper(&self) -> Stopper {
+        self.session.stopper()
+    }
+
+    /// What became of the input by now.
+    pub(crate) fn tally(&self) -> Tally {
+        self.publisher.account.tally()
+    }
+
+    /// Runs until every target has ended and its record is where it belongs, or until it is stopped. `watch` is called on
+    /// this thread.
+    ///
+    /// An output that fails ends the run, and is in the outcome; what keeps the scan itself from going on is an error.
+    pub fn run(self, watch: &mut dyn Watch) -> Result<Outcome, Error> {
+        let (ended, report) = self.session.run(self.writer, watch)?;
+        Ok(self.publisher.publish(ended, report))
+    }
+}
+
+impl Ready {
+    /// Opens what was read, with the servers of the `farm` that was started.
+    pub(super) fn open(mut input: Input, farm: Option<Serving>, seed: u64, notices: &Notices) -> Result<Self, Error> {
+        let files = input.take_files();
+        let notices = Arc::clone(notices);
+        let opened = input.open(farm.as_ref().map(Serving::servers), seed, move |line| notices(line))?;
+        Ok(Self { opened, files, farm })
+    }
+}
+
+/// Tells of lines that could not be read.
+fn notices_of(files: &FilesRead, notices: &Notices) {
+    for complaint in &files.complaints {
+        notices(complaint);
+    }
+    let more = files.bad_lines - files.complaints.len() as u64;
+    if more > 0 {
+        notices(&crate::input::more_lines(more));
+    }
+}
+
+/// Starts simulated servers, on the usual port if it is free.
+pub(super) fn start_farm(settings: FarmSettings) -> Result<Serving, Error> {
+    Ok(serve::start(settings, Some(FARM_PORT)).or_else(|_| serve::start(settings, None))?)
+}
+
+/// Opens `output`; a table has this `look`.
+fn open(output: &Output, selection: Option<&Selection>, look: Look) -> Result<FileSink, OutputError> {
+    let destination = Destination::named(output.path.as_deref().unwrap_or(Path::new("-")))?;
+    Ok(FileSink::new(output.format.writer(selection, look), destination))
+}
+
+fn refuse_collisions(options: &ScanOptions) -> Result<(), Error> {
+    let OutputOptions { outputs, raw, metadata, .. } = &options.output;
+    let read = options.input.files.iter().chain(&options.input.exclude_files).map(PathBuf::as_path);
+    collisions::refuse(read, outputs, [("--metadata", metadata.as_deref()), ("--raw", raw.as_deref())])
+}
+
+/// Refuses to send from addresses that are not this machine's.
+fn claim_addresses(network: &NetworkOptions) -> Result<(), Error> {
+    let ipv4 = network.local.ipv4.map(Into::into);
+    for ip in ipv4.into_iter().chain(network.local.ipv6.map(Into::into)) {
+        if let Err(reason) = socket::claim(ip) {
+            return Err(Error::usage(format!("--source-ip: {ip} is no address of this machine: {reason}")));
+        }
+    }
+    Ok(())
+}
+
+/// Width of a table that is not for a terminal.
+pub(crate) const USUAL_WIDTH: usize = 120;
+const FARM_PORT: u16 = 27_015;
