@@ -19,7 +19,6 @@ pub(super) fn run(args: QueryArgs) -> Result<ExitCode, Error> {
         QueryFormat::Card => Box::new(Card::default()),
         QueryFormat::Json => Format::Ndjson.writer(None, Look { width: 0, colour: false }),
     };
-    let watching = Watching::begin()?;
     let scan =
         Scan::new(options).with_sink(FileSink::new(format, Destination::stdout())).with_notices(|line| say(line));
     let run = scan.prepare()?;
@@ -27,6 +26,7 @@ pub(super) fn run(args: QueryArgs) -> Result<ExitCode, Error> {
     if left_out > 0 {
         say(&format_args!("{left_out} of these addresses are special-purpose and not asked"));
     }
+    let watching = Watching::begin()?;
     watching.stop(run.stopper());
     let outcome = run.run(&mut Progress::quiet())?;
     if let Some(error) = outcome.error {

@@ -32,8 +32,8 @@ pub(super) fn run(args: ScanArgs) -> Result<ExitCode, Error> {
 pub(super) fn asking(config: ScanConfig, manner: Manner) -> Result<ExitCode, Error> {
     let (messages, strict) = (config.messages, config.options.input.strict);
     let mut progress = progress(messages, &config.options.output.outputs);
-    let watching = Watching::begin()?;
     let run = scan_of(config).prepare()?;
+    let watching = Watching::begin()?;
     watching.stop(run.stopper());
     let outcome = run.run(&mut progress)?;
     drop((watching, progress));

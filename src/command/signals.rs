@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::flag::register_conditional_shutdown;
 use signal_hook::iterator::Signals;
 
@@ -98,6 +98,8 @@ fn listen() -> io::Result<Arc<AtomicBool>> {
     for signal in &stopping {
         register_conditional_shutdown(*signal, STOPPED.into(), Arc::clone(&impatient))?;
     }
+    // A file that grows past its limit is an error of the write then, and not the end of the process.
+    signal_hook::flag::register(SIGXFSZ, Arc::default())?;
     let mut signals = Signals::new(&stopping)?;
     thread::Builder::new().name("signals".into()).spawn(move || signals.forever().for_each(hear))?;
     Ok(impatient)

@@ -139,8 +139,7 @@ fn frictionless() -> String {
         field
     };
     let fields: Vec<_> = COLUMNS.iter().map(field).collect();
-    let schema =
-        json!({ "version": SCHEMA, "missingValues": [""], "primaryKey": ["address", "protocol"], "fields": fields });
+    let schema = json!({ "version": SCHEMA, "missingValues": [""], "fields": fields });
     format!("{schema:#}\n")
 }
 

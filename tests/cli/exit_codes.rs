@@ -163,3 +163,19 @@ fn help_and_version_are_no_errors() {
         assert!(!run.stdout.is_empty() && run.stderr.is_empty(), "{arguments:?}: {run}");
     }
 }
+
+#[test]
+fn a_file_that_may_not_grow_further_ends_the_run_and_not_the_process() {
+    let folder = Folder::new();
+    let program = assert_cmd::cargo::cargo_bin!("fragscan");
+    let output = std::process::Command::new("bash")
+        .args(["-c", "ulimit -f 64; exec \"$0\" scan farm:3000 -o servers.csv"])
+        .arg(program)
+        .current_dir(folder.path())
+        .output()
+        .expect("there is a bash");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(4), "{said}");
+    assert!(said.contains("rows are safe in servers.csv.partial"), "{said}");
+    assert!(folder.read("servers.csv.partial").ends_with(b"\n"), "whole lines only");
+}
