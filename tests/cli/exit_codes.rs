@@ -169,7 +169,7 @@ fn a_file_that_may_not_grow_further_ends_the_run_and_not_the_process() {
     let folder = Folder::new();
     let program = assert_cmd::cargo::cargo_bin!("fragscan");
     let output = std::process::Command::new("bash")
-        .args(["-c", "ulimit -f 64; exec \"$0\" scan farm:3000 -o servers.csv"])
+        .args(["-c", "ulimit -f 128; exec \"$0\" scan farm:3000 -o servers.csv"])
         .arg(program)
         .current_dir(folder.path())
         .output()
