@@ -8,9 +8,9 @@ use std::thread;
 
 use crossbeam_channel::{Sender, bounded};
 
+use super::arrivals::Item;
 use super::names::{Answer, Named};
 use super::srv::NameServers;
-use super::stream::Item;
 
 /// Has names looked up: each once, however often it is mentioned.
 pub(super) struct Resolver {

@@ -6,12 +6,12 @@ use std::path::Path;
 
 use crossbeam_channel::Sender;
 
+use super::arrivals::Item;
 use super::files::each_line;
 use super::listing::Listing;
 use super::names::{Mention, Named};
 use super::reading::{Reading, Whom, target_of_line};
 use super::resolve::Resolver;
-use super::stream::Item;
 use super::{MOST_COMPLAINTS, more_lines};
 use crate::error::Error;
 use crate::output::Filter;

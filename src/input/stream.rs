@@ -10,57 +10,16 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::Poll;
 
-use crossbeam_channel::{Receiver, TryRecvError};
+use crossbeam_channel::TryRecvError;
 
+use super::arrivals::{Arrivals, Item};
 use super::fetched::Fetched;
-use super::names::{Answer, Fate, Mention, Names};
+use super::names::{Fate, Mention, Names};
 use crate::rng::Rng;
 use crate::target::{
     Dedup, ExclusionReason, IpRange, NewRange, Order, Permutation, Ports, Ruling, Source, Tally, Target, Unresolved,
     Zones,
 };
-
-/// What comes out of a stream.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Item {
-    /// A target.
-    Target(Target),
-    /// Each of some addresses on each of some ports.
-    Range {
-        /// The addresses.
-        hosts: IpRange,
-        /// The ports.
-        ports: Ports,
-        /// What to ask: an index into the caller's plans.
-        plan: u16,
-        /// Who named them: an index into the caller's origins.
-        origin: u32,
-    },
-    /// A mention of the name with this number, which is being looked up from its first mention on.
-    Name(u32, Mention),
-    /// Where the name with this number leads.
-    Resolved(u32, Answer),
-    /// A line that could not be read.
-    Bad,
-}
-
-/// Where items come from.
-pub enum Arrivals {
-    /// Threads send them.
-    Sent(Receiver<Item>),
-    /// An iterator has them.
-    Given(Box<dyn Iterator<Item = Item> + Send>),
-}
-
-impl Arrivals {
-    /// The next item: an error when none has arrived yet (`Empty`), or when there are no more.
-    fn next(&mut self) -> Result<Item, TryRecvError> {
-        match self {
-            Self::Sent(items) => items.try_recv(),
-            Self::Given(items) => items.next().ok_or(TryRecvError::Disconnected),
-        }
-    }
-}
 
 /// List servers that are asked for targets.
 #[derive(Debug, Default)]
