@@ -37,6 +37,8 @@ struct Case {
     lists: [Vec<SocketAddr>; 2],
     /// What a thread fetches.
     fetched: Vec<SocketAddr>,
+    /// What an iterator of the program's gives.
+    given: Vec<SocketAddr>,
     order: Order,
     window: usize,
     host_gap: Duration,
@@ -85,14 +87,14 @@ fn some_servers() -> impl Strategy<Value = Vec<SocketAddr>> {
 
 fn some_case() -> impl Strategy<Value = Case> {
     let named = (some_names(), some_names(), some_names());
-    let lists = (some_servers(), some_servers(), some_servers());
+    let lists = (some_servers(), some_servers(), some_servers(), some_servers());
     let pace = (any::<bool>(), 1_usize..6, prop::sample::select(vec![Duration::ZERO, 40 * MS]), any::<u64>());
     (named, lists, pace).prop_map(
-        |((arguments, file, stdin), (here, there, fetched), (input, window, host_gap, seed))| {
+        |((arguments, file, stdin), (here, there, fetched, given), (input, window, host_gap, seed))| {
             let order = if input { Order::Input } else { Order::Shuffled };
             // Who types a line that says nothing is told so before anything runs.
             let arguments = arguments.into_iter().filter(|named| !matches!(named, Named::Bad)).collect();
-            Case { arguments, file, stdin, lists: [here, there], fetched, order, window, host_gap, seed }
+            Case { arguments, file, stdin, lists: [here, there], fetched, given, order, window, host_gap, seed }
         },
     )
 }
@@ -146,6 +148,9 @@ fn twin(case: &Case) -> Account {
                 }
             }
         }
+    }
+    for server in &case.given {
+        take(*server, 0, zones.ruling(server, false));
     }
     let here: HashSet<_> = case.lists[0].iter().collect();
     let there: HashSet<_> = case.lists[1].iter().collect();
@@ -304,8 +309,9 @@ fn run(case: &Case) -> Account {
         fetched: vec![fetched],
     };
     let known = Dedup::new(set, case.seed);
-    let stream =
-        Stream::new(known, vec![Arrivals::Sent(items)], lists, zones, Arc::clone(&tally), case.order, case.seed);
+    let given = case.given.clone().into_iter().map(|address| Item::Target(Target { address, plan: 0, origin: 0 }));
+    let arrivals = vec![Arrivals::Given(Box::new(given)), Arrivals::Sent(items)];
+    let stream = Stream::new(known, arrivals, lists, zones, Arc::clone(&tally), case.order, case.seed);
     let settings = Settings {
         window: case.window,
         host_gap: case.host_gap,
