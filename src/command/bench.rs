@@ -12,13 +12,14 @@ use crate::cli::BenchArgs;
 use crate::config::{self, BenchConfig, Length, NetworkOptions, ReportFormat};
 use crate::error::{Error, HELD, STOPPED};
 use crate::output::{Destination, OutputError, metadata};
+use crate::run::Notices;
 use crate::run::bench::Bench;
 
 /// Benchmarks what was typed.
 pub(super) fn run(args: BenchArgs) -> Result<ExitCode, Error> {
     let mut config = config::bench(args)?;
     let histograms = config.hgrm.as_deref().map(open_histograms).transpose()?;
-    let notices = Arc::new(|line: &dyn std::fmt::Display| say(line)) as _;
+    let notices: Notices = Arc::new(|line| say(line));
     let network = NetworkOptions { io: config.io, ..NetworkOptions::default() };
     let bench = Bench::prepare(std::mem::take(&mut config.input), &config.limits, network, &notices)?;
     config.refuse_load(bench.targets())?;

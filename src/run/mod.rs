@@ -12,6 +12,7 @@
 
 pub mod bench;
 mod collisions;
+pub mod decode;
 mod outcome;
 mod publish;
 mod scan;
@@ -20,6 +21,6 @@ mod sinks;
 
 pub use crate::net::driver::{Stop, Stopper, Watch};
 pub use outcome::Outcome;
-pub(crate) use scan::USUAL_WIDTH;
+pub(crate) use scan::{Notices, USUAL_WIDTH};
 pub use scan::{Run, Scan};
 pub use sinks::ForEach;

@@ -35,7 +35,7 @@ pub struct Scan {
 }
 
 /// Whoever is told what is worth saying to a person.
-pub(super) type Notices = Arc<dyn Fn(&dyn Display) + Send + Sync>;
+pub(crate) type Notices = Arc<dyn Fn(&dyn Display) + Send + Sync>;
 
 enum Targets {
     /// What the options name, and what an iterator gives.
