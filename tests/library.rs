@@ -5,7 +5,7 @@ use std::sync::mpsc;
 use std::task::Poll;
 use std::thread;
 
-use fragscan::config::ScanOptions;
+use fragscan::config::{RateLimit, ScanOptions};
 use fragscan::engine::Plan;
 use fragscan::output::{OutputError, Sink};
 use fragscan::protocol;
@@ -148,4 +148,14 @@ fn a_run_is_stopped_from_anywhere_and_accounts_for_what_it_did_not_ask() {
     assert_eq!((outcome.stop, outcome.is_complete), (Some(Stop::Asked), false));
     assert_eq!(outcome.ledger().check(), []);
     assert_eq!(outcome.ledger().input.not_started + outcome.ledger().targets.finished, 256);
+}
+
+#[test]
+fn a_callback_that_panics_ends_the_run_with_an_error() {
+    let mut options = options(&["127.0.6.0/28:9"]);
+    options.limits.window = 1;
+    // More targets than an hour has room for, behind the first row.
+    options.limits.rate = Some(RateLimit::PerSecond(0.001));
+    let error = Scan::new(options).for_each(|record| panic!("{}", record.address)).run().expect_err("it panicked");
+    assert!(error.to_string().contains("a sink that it called, panicked"), "{error}");
 }

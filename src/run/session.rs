@@ -1,5 +1,6 @@
 //! A run as two threads: the loop on this one, whoever consumes its batches on another.
 
+use std::net::SocketAddr;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
@@ -8,7 +9,7 @@ use crossbeam_channel::{Receiver, Sender, bounded, select, tick};
 use crate::config::NetworkOptions;
 use crate::engine::{Batch, Engine};
 use crate::error::Error;
-use crate::net::driver::{Driver, Handover, Outcome, Stopper, Watch};
+use crate::net::driver::{Driver, Handover, Outcome, Stop, Stopper, Watch};
 use crate::net::udp::Udp;
 use crate::output::writer::Consumer;
 
@@ -35,16 +36,17 @@ impl Session {
     }
 
     /// Addresses of an IPv4 and of an IPv6 socket.
-    pub(super) fn local_addresses(&self) -> [std::net::SocketAddr; 2] {
+    pub(super) fn local_addresses(&self) -> [SocketAddr; 2] {
         self.driver.local_addresses()
     }
 
     /// Runs until every target has ended and `consumer` has taken it.
     pub(super) fn run<C: Consumer>(self, consumer: C, watch: &mut dyn Watch) -> Result<(Outcome, C::Report), Error> {
-        let consuming = consume(consumer, self.batches, self.returned)?;
+        let guard = StopOnPanic(self.driver.stopper());
+        let consuming = consume(consumer, self.batches, self.returned, guard)?;
         // The driver closes the channel when it returns, whether well or not, and the consumer ends when that is empty.
         let outcome = self.driver.run(watch);
-        let report = consuming.join().map_err(|_| Error::Bug("the thread that takes finished targets panicked"))?;
+        let report = consuming.join().map_err(|_| Error::Bug("the writer, or a sink that it called, panicked"))?;
         Ok((outcome?, report))
     }
 }
@@ -54,8 +56,10 @@ fn consume<C: Consumer>(
     mut consumer: C,
     batches: Receiver<Batch>,
     returned: Sender<Batch>,
+    guard: StopOnPanic,
 ) -> Result<JoinHandle<C::Report>, Error> {
     let consuming = thread::Builder::new().name("writer".into()).spawn(move || {
+        let _guard = guard;
         let flush = tick(FLUSH_EVERY);
         loop {
             select! {
@@ -72,6 +76,17 @@ fn consume<C: Consumer>(
         }
     });
     consuming.map_err(|source| Error::Input { name: "a thread".into(), source })
+}
+
+/// Ends the run if the thread that has it panics: nobody would take what still comes.
+struct StopOnPanic(Stopper);
+
+impl Drop for StopOnPanic {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            self.0.stop(Stop::Output);
+        }
+    }
 }
 
 /// Batches on their way to the consumer: with 64 KiB each, enough for a disk that pauses, and bounded.
