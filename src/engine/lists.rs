@@ -223,13 +223,14 @@ mod tests {
         let list = Target { address: SocketAddr::from(([127, 0, 0, 1], 27_911)), plan: 1, origin: 0 };
         let lists = Lists { plans: HashMap::from([(1, 0)]), known: [list].into(), open: 1, ..Lists::default() };
         let (_, items) = bounded(1);
-        let (set, tally) = TargetSetBuilder::new(false).build(Order::Shuffled, 1).unwrap();
+        let (set, tally) =
+            TargetSetBuilder::new(Exclusions::new(false).into_zones()).build(Order::Shuffled, 1).unwrap();
         let tally = Arc::new(Mutex::new(tally));
         let stream = Stream::new(
             Dedup::new(set, 1),
             vec![Arrivals::Sent(items)],
             lists,
-            Exclusions::new(false).zones(),
+            Exclusions::new(false).into_zones(),
             Arc::clone(&tally),
             Order::Shuffled,
             1,

@@ -101,7 +101,7 @@ impl Input {
     ) -> Result<Self, Error> {
         let mut options = options;
         let condition = std::mem::take(&mut options.condition);
-        let InputOptions { targets, files, exclude, exclude_files, lists, .. } = &options;
+        let InputOptions { targets, files, lists, .. } = &options;
         if targets.is_empty() && files.is_empty() && lists.is_empty() && iterator.is_none() {
             return Err(Error::usage(
                 "there is nothing to scan: name targets, or a file of them with --input (try farm:1000 for simulated \
@@ -110,9 +110,10 @@ impl Input {
         }
         let mut plans = Plans::new();
         let reading = Reading::new(&options, &mut plans, limits.rounds());
+        let (zones, digests) = exclude::read(&options, &reading)?;
         let origins = Origins::default();
         let mut input = Self {
-            set: TargetSetBuilder::new(options.include_private),
+            set: TargetSetBuilder::new(zones),
             plans,
             reading,
             condition,
@@ -125,14 +126,8 @@ impl Input {
             origins,
             order: options.order,
             strict: options.strict,
-            files: FilesRead::default(),
+            files: FilesRead { digests, ..FilesRead::default() },
         };
-        for text in exclude {
-            input.exclude(text).map_err(|reason| Error::usage(format!("--exclude {text:?}: {reason}")))?;
-        }
-        for path in exclude_files {
-            input.exclude_file(path)?;
-        }
         for text in targets {
             input.argument(text)?;
         }

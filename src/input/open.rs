@@ -70,9 +70,8 @@ impl Input {
             self.add_farm(farm);
         }
         let grows = self.stdin.is_some() || self.iterator.is_some() || !self.names.is_empty() || !self.lists.is_empty();
-        let zones = self.set.zones();
-        let set = std::mem::take(&mut self.set);
-        let (targets, tally) = set.build(self.order, seed).map_err(|reason| Error::usage(reason.to_string()))?;
+        let zones = self.set.zones().clone();
+        let (targets, tally) = self.set.build(self.order, seed).map_err(|reason| Error::usage(reason.to_string()))?;
         let unaskable = tally.invalid - self.files.bad_lines;
         if self.strict && unaskable > 0 {
             return Err(Error::usage(format!("{}; nothing was sent, because of --strict", why_unaskable(unaskable))));

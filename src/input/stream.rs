@@ -368,13 +368,13 @@ mod tests {
 
     fn stream(order: Order) -> (Sender<Item>, Stream, Arc<Mutex<Tally>>) {
         let (sender, items) = unbounded();
-        let (set, tally) = TargetSetBuilder::new(false).build(order, 1).unwrap();
+        let (set, tally) = TargetSetBuilder::new(Exclusions::new(false).into_zones()).build(order, 1).unwrap();
         let tally = Arc::new(Mutex::new(tally));
         let stream = Stream::new(
             Dedup::new(set, 1),
             vec![Arrivals::Sent(items)],
             Lists::default(),
-            Exclusions::new(false).zones(),
+            Exclusions::new(false).into_zones(),
             Arc::clone(&tally),
             order,
             1,
@@ -423,9 +423,9 @@ mod tests {
         let (origins, ends) = (Origins::default(), FetchedEnds::default());
         let fetched = vec![Fetched::new(to_take, "list:".into(), 3, &origins, &ends)];
         let lists = Lists { fetched, ..Lists::default() };
-        let (set, tally) = TargetSetBuilder::new(false).build(Order::Input, 1).unwrap();
+        let (set, tally) = TargetSetBuilder::new(Exclusions::new(false).into_zones()).build(Order::Input, 1).unwrap();
         let tally = Arc::new(Mutex::new(tally));
-        let zones = Exclusions::new(false).zones();
+        let zones = Exclusions::new(false).into_zones();
         let mut stream = Stream::new(
             Dedup::new(set, 1),
             vec![Arrivals::Sent(items)],
@@ -470,8 +470,9 @@ mod tests {
         for (address, taken) in lists.into_iter().zip([1, 2]) {
             let list = Target { address, plan: 1, origin: 0 };
             let (_, items) = unbounded();
-            let (set, tally) = TargetSetBuilder::new(false).build(Order::Input, 1).unwrap();
-            let (tally, zones) = (Arc::new(Mutex::new(tally)), Exclusions::new(false).zones());
+            let (set, tally) =
+                TargetSetBuilder::new(Exclusions::new(false).into_zones()).build(Order::Input, 1).unwrap();
+            let (tally, zones) = (Arc::new(Mutex::new(tally)), Exclusions::new(false).into_zones());
             let lists = Lists { plans: [(1, 0)].into(), known: [list].into(), open: 1, ..Lists::default() };
             let mut stream = Stream::new(
                 Dedup::new(set, 1),

@@ -154,8 +154,8 @@ impl Claims<'_> {
             if at < zone.first {
                 self.settle(at, zone.first - 1, None);
             }
-            let until = last.min(zone.last);
-            self.settle(at.max(zone.first), until, Some(zone));
+            let until = zone.last;
+            self.settle(zone.first, until, Some(&zone));
             if until == last {
                 return;
             }

@@ -1,13 +1,18 @@
-//! What is not to be asked: the blocklist and the user's own exclusions, as disjoint zones of the address axis.
+//! What is not to be asked: the blocklist and the user's own exclusions.
 //!
 //! The user's word comes first (a private address that is also listed counts as listed), then the blocklist. Nothing
 //! but the user's word excludes loopback.
+//!
+//! Exclusions are kept in layers, each sorted and disjoint, so that a million of them take a few bytes each: addresses that
+//! are excluded altogether, single IPv4 addresses on single ports, and the rest. Zones, between which nothing changes, are
+//! put together where somebody looks at them.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+use super::address_set::AddressSet;
 use super::blocklist::{self, Class, ExclusionReason};
-use super::ip_range::{IpRange, key};
+use super::ip_range::{IpRange, ipv4_key, is_ipv4, key};
 use super::ports::{PortSets, Ports};
 use super::sweep::{Step, sweep};
 
@@ -15,20 +20,37 @@ use super::sweep::{Step, sweep};
 #[derive(Debug, Default)]
 pub struct Exclusions {
     include_private: bool,
-    listed: Vec<Listed>,
+    whole: AddressSet,
+    /// An IPv4 address and a port each, see [`pair`].
+    pairs: Vec<u64>,
+    some: Vec<Listed>,
     sets: PortSets,
 }
 
-#[derive(Debug)]
+/// Addresses that are excluded on some ports.
+#[derive(Debug, Clone)]
 struct Listed {
     first: u128,
     last: u128,
     ports: Arc<Ports>,
 }
 
-/// Exclusions as they are applied.
+/// Exclusions as they are applied; clones are the same.
 #[derive(Debug, Clone)]
-pub struct Zones(Vec<Zone>);
+pub struct Zones(Arc<Layers>);
+
+#[derive(Debug)]
+struct Layers {
+    /// What the blocklist says; disjoint and ascending.
+    classes: Vec<(u128, u128, Class)>,
+    /// Addresses that the user excluded on all ports.
+    whole: AddressSet,
+    /// Single addresses that the user excluded on single ports, ascending.
+    pairs: Vec<u64>,
+    /// Addresses that the user excluded on some ports; disjoint and ascending.
+    some: Vec<Listed>,
+    all_ports: Arc<Ports>,
+}
 
 /// Addresses with the same exclusions.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -58,41 +80,30 @@ impl Exclusions {
 
     /// Excludes these ports, or all when `None`, of these hosts.
     pub fn exclude(&mut self, hosts: IpRange, ports: Option<&Ports>) {
-        let ports = self.sets.share(ports.unwrap_or(&Ports::all()));
-        self.listed.extend(hosts.pieces().map(|(first, last)| Listed { first, last, ports: Arc::clone(&ports) }));
+        let Some(ports) = ports.filter(|ports| ports.len() < u32::from(u16::MAX)) else {
+            self.whole.insert(hosts);
+            return;
+        };
+        if let (true, true, Some(port)) = (hosts.is_ipv4(), hosts.is_single(), ports.single()) {
+            self.pairs.extend(hosts.pieces().map(|(first, _)| pair(first, port)));
+            return;
+        }
+        let ports = self.sets.share(ports);
+        self.some.extend(hosts.pieces().map(|(first, last)| Listed { first, last, ports: Arc::clone(&ports) }));
     }
 
-    /// Cuts the axis into zones; n log n in the number of exclusions.
+    /// Sorts the layers; n log n in the number of exclusions.
     #[must_use]
-    pub fn zones(&self) -> Zones {
-        let mut special = blocklist::pieces();
-        special.retain(|&(_, _, class)| !(self.include_private && class == Class::Private));
-        let spans: Vec<_> = (special.iter().map(|&(first, last, _)| (first, last)))
-            .chain(self.listed.iter().map(|listed| (listed.first, listed.last)))
-            .collect();
-        let mut zones = Vec::new();
-        let mut sets = PortSets::default();
-        let mut class = Class::Ordinary;
-        let mut active = ActivePorts::default();
-        sweep(
-            spans.len(),
-            |index| spans[index],
-            |step| match step {
-                Step::Enter(index) => match special.get(index) {
-                    Some(piece) => class = piece.2,
-                    None => active.enter(&self.listed[index - special.len()].ports),
-                },
-                Step::Leave(index) => match special.get(index) {
-                    Some(_) => class = Class::Ordinary,
-                    None => active.leave(&self.listed[index - special.len()].ports),
-                },
-                Step::Interval(first, last) => {
-                    add(&mut zones, Zone { first, last, class, listed: active.union(&mut sets) });
-                }
-            },
-        );
-        zones.shrink_to_fit();
-        Zones(zones)
+    pub fn into_zones(mut self) -> Zones {
+        let mut classes = blocklist::pieces();
+        classes.retain(|&(_, _, class)| !(self.include_private && class == Class::Private));
+        self.whole.settle();
+        self.pairs.sort_unstable();
+        self.pairs.dedup();
+        self.pairs.shrink_to_fit();
+        let some = disjoint(&self.some);
+        let all_ports = Arc::new(Ports::all());
+        Zones(Arc::new(Layers { classes, whole: self.whole, pairs: self.pairs, some, all_ports }))
     }
 }
 
@@ -104,19 +115,93 @@ impl Zones {
     }
 
     pub(super) fn ruling_at(&self, key: u128, port: u16, typed: bool) -> Option<Ruling> {
-        let zone = self.0.get(self.0.partition_point(|zone| zone.last < key)).filter(|zone| zone.first <= key)?;
-        match zone.class {
+        let layers = &*self.0;
+        let class =
+            layers.class(key).filter(|(first, ..)| *first <= key).map_or(Class::Ordinary, |(_, _, class)| class);
+        match class {
             Class::Invalid => Some(Ruling::Invalid),
-            _ if zone.listed.contains(port) => Some(Ruling::Excluded(ExclusionReason::Listed)),
+            _ if layers.lists(key, port) => Some(Ruling::Excluded(ExclusionReason::Listed)),
             class => blocked(class, typed).map(Ruling::Excluded),
         }
     }
 
-    /// The zones that have a part between `first` and `last`, ascending.
-    pub(super) fn overlapping(&self, first: u128, last: u128) -> impl Iterator<Item = &Zone> {
-        let from = self.0.partition_point(|zone| zone.last < first);
-        self.0.iter().skip(from).take_while(move |zone| zone.first <= last)
+    /// The zones that have a part between `first` and `last`, ascending, without parts of them that lie outside.
+    pub(super) fn overlapping(&self, first: u128, last: u128) -> impl Iterator<Item = Zone> {
+        let layers = &*self.0;
+        let mut at = Some(first);
+        std::iter::from_fn(move || {
+            let zone = layers.zone(at?, last)?;
+            at = zone.last.checked_add(1);
+            Some(zone)
+        })
     }
+}
+
+impl Layers {
+    /// What the blocklist says of the first addresses from `key` on of which it says anything.
+    fn class(&self, key: u128) -> Option<(u128, u128, Class)> {
+        self.classes.get(self.classes.partition_point(|class| class.1 < key)).copied()
+    }
+
+    fn some(&self, key: u128) -> Option<&Listed> {
+        self.some.get(self.some.partition_point(|listed| listed.last < key))
+    }
+
+    /// The single ports that are excluded at the first such address from `key` on, and that address.
+    fn paired(&self, key: u128) -> Option<(u128, &[u64])> {
+        let bits = if is_ipv4(key) { key as u32 } else { 0 };
+        if key > ipv4_key(bits) {
+            return None;
+        }
+        let from = self.pairs.partition_point(|&other| other < pair(ipv4_key(bits), 0));
+        let ip = self.pairs.get(from)? >> 16;
+        let count = self.pairs[from..].partition_point(|other| other >> 16 == ip);
+        Some((ipv4_key(ip as u32), &self.pairs[from..from + count]))
+    }
+
+    fn lists(&self, key: u128, port: u16) -> bool {
+        self.whole.contains(key)
+            || (is_ipv4(key) && self.pairs.binary_search(&pair(key, port)).is_ok())
+            || self.some(key).is_some_and(|listed| listed.first <= key && listed.ports.contains(port))
+    }
+
+    /// The first zone from `at` on, up to `last`.
+    fn zone(&self, mut at: u128, last: u128) -> Option<Zone> {
+        let (class, whole, some, paired) = (self.class(at), self.whole.next(at), self.some(at), self.paired(at));
+        let spans = [
+            class.map(|(first, last, _)| (first, last)),
+            whole,
+            some.map(|listed| (listed.first, listed.last)),
+            paired.map(|(ip, _)| (ip, ip)),
+        ];
+        let spans = spans.into_iter().flatten();
+        at = at.max(spans.clone().map(|(first, _)| first).min()?);
+        // Nothing changes before the next span begins or one of these ends.
+        let changes = spans.map(|(from, until)| if from > at { from - 1 } else { until });
+        let until = changes.min()?.min(last);
+        if at > until {
+            return None;
+        }
+        let mut listed = Arc::new(Ports::default());
+        if whole.is_some_and(|(first, _)| first <= at) {
+            listed = Arc::clone(&self.all_ports);
+        } else {
+            if let Some(some) = some.filter(|some| some.first <= at) {
+                listed = Arc::clone(&some.ports);
+            }
+            if let Some((_, pairs)) = paired.filter(|(ip, _)| *ip <= at) {
+                let ports = pairs.iter().map(|pair| (*pair as u16, *pair as u16));
+                listed = Arc::new(listed.union(&Ports::from_ranges(ports)));
+            }
+        }
+        let class = class.filter(|(first, ..)| *first <= at).map_or(Class::Ordinary, |(_, _, class)| class);
+        Some(Zone { first: at, last: until, class, listed })
+    }
+}
+
+/// An IPv4 address, by its key, and a port in one number, ordered by address.
+fn pair(key: u128, port: u16) -> u64 {
+    u64::from(key as u32) << 16 | u64::from(port)
 }
 
 /// Whether, and why, the blocklist alone excludes a class.
@@ -126,6 +211,24 @@ pub(super) const fn blocked(class: Class, typed: bool) -> Option<ExclusionReason
         Class::Private if !typed => Some(ExclusionReason::Private),
         Class::Private | Class::Ordinary | Class::Loopback | Class::Invalid => None,
     }
+}
+
+/// Cuts overlapping exclusions where one begins or ends.
+fn disjoint(listed: &[Listed]) -> Vec<Listed> {
+    let mut sets = PortSets::default();
+    let mut active = ActivePorts::default();
+    let mut disjoint = Vec::new();
+    sweep(
+        listed.len(),
+        |index| (listed[index].first, listed[index].last),
+        |step| match step {
+            Step::Enter(index) => active.enter(&listed[index].ports),
+            Step::Leave(index) => active.leave(&listed[index].ports),
+            Step::Interval(first, last) => add(&mut disjoint, Listed { first, last, ports: active.union(&mut sets) }),
+        },
+    );
+    disjoint.shrink_to_fit();
+    disjoint
 }
 
 /// The user's exclusions that hold at the current place of the sweep, as equal sets and how often each holds.
@@ -155,15 +258,13 @@ impl ActivePorts {
     }
 }
 
-/// Appends a zone, or lengthens the last one when nothing changes between them.
-fn add(zones: &mut Vec<Zone>, zone: Zone) {
-    match zones.last_mut() {
-        Some(last)
-            if last.last + 1 == zone.first && last.class == zone.class && Arc::ptr_eq(&last.listed, &zone.listed) =>
-        {
-            last.last = zone.last;
+/// Appends an exclusion, or lengthens the last one when nothing changes between them.
+fn add(disjoint: &mut Vec<Listed>, listed: Listed) {
+    match disjoint.last_mut() {
+        Some(last) if last.last + 1 == listed.first && Arc::ptr_eq(&last.ports, &listed.ports) => {
+            last.last = listed.last
         }
-        _ => zones.push(zone),
+        _ => disjoint.push(listed),
     }
 }
 
@@ -183,17 +284,17 @@ mod tests {
 
     #[test]
     fn private_networks_need_a_word_from_the_user() {
-        let zones = Exclusions::new(false).zones();
+        let zones = Exclusions::new(false).into_zones();
         for address in ["10.1.2.3:1", "100.64.0.1:1", "[fd00::1]:1"] {
             assert_eq!(ruling(&zones, address, false), Some(Ruling::Excluded(ExclusionReason::Private)));
             assert_eq!(ruling(&zones, address, true), None);
-            assert_eq!(ruling(&Exclusions::new(true).zones(), address, false), None);
+            assert_eq!(ruling(&Exclusions::new(true).into_zones(), address, false), None);
         }
     }
 
     #[test]
     fn reserved_networks_are_excluded_even_when_typed_and_loopback_never() {
-        let zones = Exclusions::new(true).zones();
+        let zones = Exclusions::new(true).into_zones();
         assert_eq!(ruling(&zones, "224.0.0.1:1", true), Some(Ruling::Excluded(ExclusionReason::Reserved)));
         assert_eq!(ruling(&zones, "127.0.0.1:1", false), None);
         assert_eq!(ruling(&zones, "[::1]:1", false), None);
@@ -207,7 +308,7 @@ mod tests {
         exclusions.exclude(block("10.0.0.0/24"), Some(&Ports::one(7)));
         exclusions.exclude(block("10.0.0.128/25"), Some(&Ports::one(8)));
         exclusions.exclude(block("127.0.0.9/32"), None);
-        let zones = exclusions.zones();
+        let zones = exclusions.into_zones();
         assert_eq!(ruling(&zones, "10.0.0.1:7", true), Some(Ruling::Excluded(ExclusionReason::Listed)));
         assert_eq!(ruling(&zones, "10.0.0.1:8", true), None);
         assert_eq!(ruling(&zones, "10.0.0.1:8", false), Some(Ruling::Excluded(ExclusionReason::Private)));
@@ -220,7 +321,7 @@ mod tests {
     fn excluding_all_of_ipv6_leaves_ipv4_alone() {
         let mut exclusions = Exclusions::new(false);
         exclusions.exclude(block("::/0"), None);
-        let zones = exclusions.zones();
+        let zones = exclusions.into_zones();
         assert_eq!(ruling(&zones, "[2a00::1]:1", true), Some(Ruling::Excluded(ExclusionReason::Listed)));
         assert_eq!(ruling(&zones, "8.8.8.8:1", true), None);
     }
@@ -232,6 +333,6 @@ mod tests {
             exclusions.exclude(block(text), None);
         }
         let (first, last) = block("8.0.0.0/8").pieces().next().expect("a piece");
-        assert_eq!(exclusions.zones().overlapping(first, last).count(), 1);
+        assert_eq!(exclusions.into_zones().overlapping(first, last).count(), 1);
     }
 }

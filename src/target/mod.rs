@@ -20,6 +20,7 @@ use std::task::Poll;
 
 use crate::record::ListFacts;
 
+mod address_set;
 pub mod blocklist;
 mod claim;
 mod dedup;

@@ -8,7 +8,7 @@
 use thiserror::Error;
 
 use super::claim::{Block, claim};
-use super::exclude::{Exclusions, Zones};
+use super::exclude::Zones;
 use super::ip_range::IpRange;
 use super::ports::{PortSets, Ports};
 use super::set::TargetSet;
@@ -16,9 +16,9 @@ use super::singles::{Single, take_covered, thin};
 use super::{Order, Tally};
 
 /// Builds a [`TargetSet`].
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct TargetSetBuilder {
-    exclusions: Exclusions,
+    zones: Zones,
     singles: Vec<Single>,
     blocks: Vec<Block>,
     sets: PortSets,
@@ -34,10 +34,18 @@ pub struct TargetSetBuilder {
 pub struct TooManyTargets;
 
 impl TargetSetBuilder {
-    /// Starts with the blocklist as the only exclusion; with `include_private`, without its private networks.
+    /// Starts without targets; what `zones` say is left out.
     #[must_use]
-    pub fn new(include_private: bool) -> Self {
-        Self { exclusions: Exclusions::new(include_private), ..Self::default() }
+    pub fn new(zones: Zones) -> Self {
+        Self {
+            zones,
+            singles: Vec::new(),
+            blocks: Vec::new(),
+            sets: PortSets::default(),
+            expanded: 0,
+            bad_lines: 0,
+            mentions: 0,
+        }
     }
 
     /// Adds each of `hosts` on each of `ports`, to be asked by `plan` and attributed to `origin`; `typed` when they came
@@ -61,20 +69,15 @@ impl TargetSetBuilder {
         }
     }
 
-    /// Excludes these ports, or all when `None`, of these hosts: also from what was added before.
-    pub fn exclude(&mut self, hosts: IpRange, ports: Option<&Ports>) {
-        self.exclusions.exclude(hosts, ports);
-    }
-
     /// Counts a line that could not be read.
     pub const fn invalid(&mut self) {
         self.bad_lines += 1;
     }
 
-    /// The exclusions so far, for targets that only become known later (streams, lists, names).
+    /// What is left out, also of targets that only become known later (streams, lists, names).
     #[must_use]
-    pub fn zones(&self) -> Zones {
-        self.exclusions.zones()
+    pub const fn zones(&self) -> &Zones {
+        &self.zones
     }
 
     /// Makes the set; takes n log n in the number of calls, whatever the size of ranges. The same calls with the same
@@ -85,8 +88,7 @@ impl TargetSetBuilder {
             return Err(TooManyTargets);
         }
         let mut tally = Tally { read: read as u64, invalid: self.bad_lines, ..Tally::default() };
-        let zones = self.exclusions.zones();
-        drop(self.exclusions);
+        let zones = self.zones;
 
         self.singles.sort_unstable_by_key(Single::sort_key);
         thin(&mut self.singles, &zones, &mut tally);

@@ -38,7 +38,7 @@ fn shown(targets: &[Target]) -> Vec<(String, u32)> {
 
 #[test]
 fn the_first_mention_wins_and_later_ones_are_duplicates() {
-    let mut builder = TargetSetBuilder::new(false);
+    let mut builder = TargetSetBuilder::new(Exclusions::new(false).into_zones());
     builder.add(hosts("8.0.0.2"), &ports("7"), 0, 10, false);
     builder.add(hosts("8.0.0.0/30"), &ports("7,8"), 0, 11, false);
     builder.add(hosts("8.0.0.2-8.0.0.4"), &ports("8"), 0, 12, false);
@@ -63,7 +63,7 @@ fn the_first_mention_wins_and_later_ones_are_duplicates() {
 
 #[test]
 fn a_mention_that_has_ended_does_not_win_over_one_that_goes_on() {
-    let mut builder = TargetSetBuilder::new(false);
+    let mut builder = TargetSetBuilder::new(Exclusions::new(false).into_zones());
     builder.add(hosts("8.0.0.0-8.0.0.1"), &ports("7"), 0, 10, false);
     builder.add(hosts("8.0.0.0-8.0.0.3"), &ports("7"), 0, 11, false);
     let (set, tally) = build(builder, Order::Input);
@@ -74,10 +74,11 @@ fn a_mention_that_has_ended_does_not_win_over_one_that_goes_on() {
 
 #[test]
 fn all_of_ipv4_on_all_ports_is_counted_exactly() {
-    let mut builder = TargetSetBuilder::new(false);
+    let mut exclusions = Exclusions::new(false);
+    exclusions.exclude(hosts("8.0.0.0/8"), None);
+    exclusions.exclude(hosts("9.0.0.0/8"), Some(&ports("80")));
+    let mut builder = TargetSetBuilder::new(exclusions.into_zones());
     builder.add(hosts("0.0.0.0/0"), &Ports::all(), 0, 0, true);
-    builder.exclude(hosts("8.0.0.0/8"), None);
-    builder.exclude(hosts("9.0.0.0/8"), Some(&ports("80")));
     let (set, tally) = build(builder, Order::Shuffled);
     assert_eq!(tally.read, 65_535 << 32);
     assert_eq!(tally.invalid, 2 * 65_535); // 0.0.0.0 and 127.255.255.255
@@ -90,10 +91,10 @@ fn all_of_ipv4_on_all_ports_is_counted_exactly() {
 
 #[test]
 fn too_many_targets_are_refused_rather_than_miscounted() {
-    let mut builder = TargetSetBuilder::new(false);
+    let mut builder = TargetSetBuilder::new(Exclusions::new(false).into_zones());
     builder.add(hosts("::/0"), &Ports::all(), 0, 0, true);
     assert_eq!(builder.build(Order::Shuffled, 1).map(|(_, tally)| tally), Err(TooManyTargets));
-    let mut builder = TargetSetBuilder::new(false);
+    let mut builder = TargetSetBuilder::new(Exclusions::new(false).into_zones());
     for plan in 0..=u16::MAX {
         builder.add(hosts("0.0.0.0/0"), &Ports::all(), plan, 0, true);
     }
@@ -102,7 +103,7 @@ fn too_many_targets_are_refused_rather_than_miscounted() {
 
 #[test]
 fn bad_lines_are_read_and_invalid() {
-    let mut builder = TargetSetBuilder::new(false);
+    let mut builder = TargetSetBuilder::new(Exclusions::new(false).into_zones());
     builder.invalid();
     builder.invalid();
     builder.add(hosts("8.8.8.8"), &Ports::default(), 0, 0, false);
@@ -119,7 +120,7 @@ fn a_set_knows_its_families_and_whether_it_stays_at_home() {
         (&["126.255.255.255-127.0.0.1"], false, true, false),
         (&["2a00::1"], false, false, true),
     ] {
-        let mut builder = TargetSetBuilder::new(false);
+        let mut builder = TargetSetBuilder::new(Exclusions::new(false).into_zones());
         for text in texts {
             builder.add(hosts(text), &ports("7"), 0, 0, false);
         }
@@ -131,7 +132,7 @@ fn a_set_knows_its_families_and_whether_it_stays_at_home() {
 #[test]
 fn a_seed_fixes_the_order() {
     let order = |seed| {
-        let mut builder = TargetSetBuilder::new(false);
+        let mut builder = TargetSetBuilder::new(Exclusions::new(false).into_zones());
         builder.add(hosts("8.0.0.0/24"), &ports("7"), 0, 0, true);
         walk(builder.build(Order::Shuffled, seed).expect("few enough").0)
     };
@@ -249,15 +250,21 @@ proptest! {
     ) {
         let (expected, expected_tally) = expand(include_private, &calls);
         for order in [Order::Input, Order::Shuffled] {
-            let mut builder = TargetSetBuilder::new(include_private);
+            let mut exclusions = Exclusions::new(include_private);
+            for call in &calls {
+                if let Call::Exclude { hosts, ports } = call {
+                    exclusions.exclude(*hosts, ports.as_ref());
+                }
+            }
+            let mut builder = TargetSetBuilder::new(exclusions.into_zones());
             for (origin, call) in calls.iter().enumerate() {
                 match call {
                     Call::Add { hosts, ports, plan, typed } => builder.add(*hosts, ports, *plan, origin as u32, *typed),
-                    Call::Exclude { hosts, ports } => builder.exclude(*hosts, ports.as_ref()),
+                    Call::Exclude { .. } => {}
                     Call::Invalid => builder.invalid(),
                 }
             }
-            let zones = builder.zones();
+            let zones = builder.zones().clone();
             let (set, tally) = builder.build(order, seed).expect("few enough");
             prop_assert_eq!(tally, expected_tally);
             prop_assert_eq!(tally.read, tally.invalid + tally.duplicate + tally.excluded.total() + set.len());

@@ -111,7 +111,7 @@ struct Account {
 
 /// The twin: every target by itself. Whether it is asked depends on nothing but who names it.
 fn twin(case: &Case) -> Account {
-    let zones = Exclusions::new(false).zones();
+    let zones = Exclusions::new(false).into_zones();
     let mut account = Account::default();
     let mut nowhere = HashSet::new();
     let mut take = |address: SocketAddr, plan: u16, ruling: Option<Ruling>| {
@@ -288,7 +288,7 @@ fn run(case: &Case) -> Account {
         servers: case.fetched.clone().into_iter(),
         pages: Vec::new(),
     };
-    let mut builder = TargetSetBuilder::new(false);
+    let mut builder = TargetSetBuilder::new(Exclusions::new(false).into_zones());
     for (named, typed) in [(&case.arguments, true), (&case.file, false)] {
         for named in named.iter().cloned() {
             match named {
@@ -298,7 +298,7 @@ fn run(case: &Case) -> Account {
             }
         }
     }
-    let zones = builder.zones();
+    let zones = builder.zones().clone();
     let (set, tally) = builder.build(case.order, case.seed).expect("few enough");
     let tally = Arc::new(Mutex::new(tally));
     let known = LIST_SERVERS.map(|ip| Target { address: (ip, LIST_PORT).into(), plan: SERVER_PLANS, origin: 0 });
@@ -379,9 +379,9 @@ fn ranges_are_never_remembered_target_by_target() {
     let (sender, items) = unbounded();
     let block = |text: &str| -> IpRange { text.parse::<ipnet::IpNet>().unwrap().into() };
     let ports = Ports::one(27_015);
-    let mut builder = TargetSetBuilder::new(false);
+    let mut builder = TargetSetBuilder::new(Exclusions::new(false).into_zones());
     builder.add(block("8.0.0.0/10"), &ports, 0, 0, true);
-    let zones = builder.zones();
+    let zones = builder.zones().clone();
     let (set, tally) = builder.build(Order::Shuffled, 1).unwrap();
     for hosts in ["8.0.0.0/9", "8.32.0.0/11", "8.0.0.0/9"].map(block) {
         sender.send(Item::Range { hosts, ports: ports.clone(), plan: 0, origin: 0 }).unwrap();
