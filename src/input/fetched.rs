@@ -123,6 +123,11 @@ impl Fetched {
         Err(TryRecvError::Disconnected)
     }
 
+    /// Gives up what was kept of `target`, which is not asked.
+    pub(super) fn forget(&self, target: Target) {
+        let _ = self.origins.take(target.origin);
+    }
+
     fn target(&self, Entry { address, facts }: Entry) -> Target {
         let source = || Some(Arc::clone(&self.source));
         let origin = facts.map(|facts| self.origins.add(Origin { text: None, source: source(), facts: Some(facts) }));

@@ -249,7 +249,8 @@ impl Stream {
                     break;
                 }
                 match list.next() {
-                    Ok(target) => self.admit_listed(target, list.has_loopback(), tally),
+                    Ok(target) if self.admit_listed(target, list.has_loopback(), tally) => {}
+                    Ok(target) => list.forget(target),
                     Err(problem) => return problem == TryRecvError::Empty,
                 }
             }
@@ -259,27 +260,33 @@ impl Stream {
     }
 
     /// Takes a target that a list names, which may name servers on `loopback` if it is there itself: nobody else sends us
-    /// to what listens here. What nobody can be asked at is no mistake of the user's, but nothing to ask.
-    fn admit_listed(&mut self, target: Target, loopback: bool, tally: &mut Tally) {
+    /// to what listens here. What nobody can be asked at is no mistake of the user's, but nothing to ask. False if it is
+    /// not asked.
+    fn admit_listed(&mut self, target: Target, loopback: bool, tally: &mut Tally) -> bool {
         tally.read += 1;
         let is_elsewhere = target.address.ip().is_loopback() && !loopback;
         match self.zones.ruling(&target.address, false) {
             Some(Ruling::Invalid) => tally.excluded[ExclusionReason::Reserved] += 1,
             _ if is_elsewhere => tally.excluded[ExclusionReason::Reserved] += 1,
-            _ => self.admit(target, false, tally),
+            _ => return self.admit(target, false, tally),
         }
+        false
     }
 
-    /// Takes a target that was counted as read, unless it is excluded or known.
-    fn admit(&mut self, target: Target, typed: bool, tally: &mut Tally) {
+    /// Takes a target that was counted as read, unless it is excluded or known; false if it is not asked.
+    fn admit(&mut self, target: Target, typed: bool, tally: &mut Tally) -> bool {
         match self.zones.ruling(&target.address, typed) {
             // Nothing can be sent to port 0.
             _ if target.address.port() == 0 => tally.invalid += 1,
             Some(Ruling::Invalid) => tally.invalid += 1,
             Some(Ruling::Excluded(reason)) => tally.excluded[reason] += 1,
             None if !self.known.insert(&target) => tally.duplicate += 1,
-            None => self.window.push_back(target),
+            None => {
+                self.window.push_back(target);
+                return true;
+            }
         }
+        false
     }
 }
 

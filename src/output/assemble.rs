@@ -80,7 +80,7 @@ impl Assembler {
     }
 
     fn attribute(&self, origin: u32, record: &mut ServerRecord) {
-        if let Some(origin) = self.origins.find(origin) {
+        if let Some(origin) = self.origins.take(origin) {
             record.target = origin.text;
             record.source = origin.source;
             record.list_facts = origin.facts;

@@ -1,4 +1,7 @@
 //! Who named the targets: a table that grows while the scan runs.
+//!
+//! What a list says about a target is as large as a row, and wanted once, for its row: such an origin is given up when it
+//! is taken, so that a list of a million servers takes no more memory than those of them that are under way.
 
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -6,20 +9,70 @@ use super::Origin;
 
 /// Origins by number; clones are the same table.
 #[derive(Debug, Clone, Default)]
-pub struct Origins(Arc<RwLock<Vec<Origin>>>);
+pub struct Origins(Arc<RwLock<Table>>);
+
+#[derive(Debug, Default)]
+struct Table {
+    all: Vec<Origin>,
+    /// Numbers that were given up.
+    free: Vec<u32>,
+}
 
 impl Origins {
     /// Adds one and returns its number.
     #[must_use]
     pub fn add(&self, origin: Origin) -> u32 {
-        let mut all = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        all.push(origin);
-        (all.len() - 1) as u32
+        let mut table = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        let Table { all, free } = &mut *table;
+        match free.pop() {
+            Some(number) => {
+                all[number as usize] = origin;
+                number
+            }
+            None => {
+                all.push(origin);
+                (all.len() - 1) as u32
+            }
+        }
     }
 
     /// The origin of that number.
     #[must_use]
     pub fn find(&self, number: u32) -> Option<Origin> {
-        self.0.read().unwrap_or_else(PoisonError::into_inner).get(number as usize).cloned()
+        self.0.read().unwrap_or_else(PoisonError::into_inner).all.get(number as usize).cloned()
+    }
+
+    /// The same for the row of a target: if it holds what a list says about that target alone, it is given up, and its
+    /// number goes to another one.
+    #[must_use]
+    pub fn take(&self, number: u32) -> Option<Origin> {
+        let origin = self.find(number)?;
+        if origin.facts.is_some() {
+            let mut table = self.0.write().unwrap_or_else(PoisonError::into_inner);
+            table.all[number as usize] = Origin::default();
+            table.free.push(number);
+        }
+        Some(origin)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::ListFacts;
+
+    #[test]
+    fn what_a_list_says_is_given_up_with_the_row_and_everything_else_stays() {
+        let origins = Origins::default();
+        let file = origins.add(Origin { source: Some("list.txt".into()), ..Origin::default() });
+        let facts = || Origin { facts: Some(Arc::new(ListFacts::default())), ..Origin::default() };
+        let numbers: Vec<_> = (0..1_000).map(|_| origins.add(facts())).collect();
+        for number in numbers {
+            assert_eq!(origins.take(number), Some(facts()));
+            assert_eq!(origins.find(number), Some(Origin::default()));
+            assert_eq!(origins.add(facts()), number, "its place is used again");
+        }
+        assert_eq!(origins.take(file), origins.take(file));
+        assert_eq!(origins.find(1_001), None);
     }
 }
