@@ -299,6 +299,9 @@ impl Engine {
     /// The first time: starts no new target and lets those in flight finish, for [`Engine::grace`] at most. The second
     /// time: ends them all.
     pub fn stop(&mut self, now: Instant) {
+        if self.stopping.is_none() {
+            self.source.handle_stop();
+        }
         self.stopping = Some(if self.stopping.is_none() { now + self.grace() } else { now });
         self.handle_timeout(now);
     }

@@ -38,6 +38,18 @@ pub enum Arrivals {
 }
 
 impl Arrivals {
+    /// What was sent and not taken. An iterator is not asked for more.
+    pub(super) fn sent(self) -> impl Iterator<Item = Item> {
+        let sent = match self {
+            Self::Sent(items) => Some(items),
+            Self::Given(_) => None,
+        };
+        sent.into_iter().flat_map(|items| {
+            let waiting = items.len();
+            items.into_iter().take(waiting)
+        })
+    }
+
     /// The next item: an error when none has arrived yet (`Empty`), or when there are no more.
     pub(super) fn next(&mut self) -> Result<Item, TryRecvError> {
         match self {

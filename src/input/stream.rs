@@ -50,6 +50,8 @@ pub struct Stream {
     known: Dedup,
     /// Those that have not ended.
     arrivals: Vec<Arrivals>,
+    /// More might have become known, had the run not been stopped.
+    is_cut: bool,
     /// Known and not asked yet.
     window: VecDeque<Target>,
     /// Ranges of which targets are taken while the window has room.
@@ -107,6 +109,7 @@ impl Stream {
         Self {
             known,
             arrivals,
+            is_cut: false,
             window: VecDeque::with_capacity(WINDOW),
             ranges: VecDeque::new(),
             names: Names::default(),
@@ -326,6 +329,23 @@ impl Source for Stream {
         self.admit_listed(target, list.address.ip().is_loopback(), &mut tally);
     }
 
+    fn handle_stop(&mut self) {
+        let shared = Arc::clone(&self.tally);
+        let mut tally = shared.lock().unwrap_or_else(PoisonError::into_inner);
+        self.is_cut = self.is_growing();
+        for items in std::mem::take(&mut self.arrivals) {
+            items.sent().for_each(|item| self.take(item, &mut tally));
+        }
+        for mut list in std::mem::take(&mut self.lists.fetched) {
+            for _ in 0..MOST_SENT {
+                let Ok(target) = list.next() else { break };
+                if !self.admit_listed(target, list.has_loopback(), &mut tally) {
+                    list.forget(target);
+                }
+            }
+        }
+    }
+
     fn remaining(&self) -> Option<u64> {
         let in_ranges: u64 = self.ranges.iter().map(Pending::left).sum();
         let known = (self.window.len() + self.unresolved.len()) as u64;
@@ -333,7 +353,7 @@ impl Source for Stream {
     }
 
     fn is_growing(&self) -> bool {
-        !self.arrivals.is_empty() || !self.lists.are_over()
+        self.is_cut || !self.arrivals.is_empty() || !self.lists.are_over()
     }
 
     fn is_exhausted(&self) -> bool {
@@ -347,6 +367,8 @@ const WINDOW: usize = 8192;
 const MOST_AT_ONCE: usize = 1024;
 /// Targets of ranges that are looked at before somebody else has a turn.
 const MOST_EXPANDED: usize = 2 * WINDOW;
+/// Servers of a list that are taken in when the run is stopped: more than wait for it at any time.
+const MOST_SENT: usize = 1 << 14;
 /// Ranges of which targets are taken in turn.
 const MOST_RANGES: usize = 1024;
 /// As in a set: sums of two counts must not overflow.
@@ -501,6 +523,23 @@ mod tests {
             );
             assert_eq!(stream.window.len() as u64, taken, "{address}");
         }
+    }
+
+    #[test]
+    fn what_has_arrived_when_the_run_is_stopped_is_in_the_account() {
+        let (sender, mut stream, tally) = stream(Order::Shuffled);
+        assert_eq!(stream.poll_target(), Poll::Pending);
+        let block: ipnet::IpNet = "8.8.0.0/24".parse().unwrap();
+        let ports = Ports::one(27_015);
+        sender.send(Item::Range { hosts: block.into(), ports, plan: 0, origin: 0 }).unwrap();
+        (0..10_000).for_each(|n| sender.send(item(0x0808_0000 + n)).unwrap());
+        sender.send(Item::Bad).unwrap();
+        stream.handle_stop();
+        assert!(sender.send(Item::Bad).is_err(), "nobody takes any more");
+        let tally = *tally.lock().unwrap();
+        assert_eq!((tally.read, tally.duplicate, tally.invalid), (256 + 10_001, 256, 1));
+        assert_eq!(stream.remaining(), Some(10_000));
+        assert!(stream.is_growing() && !stream.is_exhausted(), "nobody knows what else there would have been");
     }
 
     #[test]

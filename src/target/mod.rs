@@ -83,6 +83,9 @@ pub trait Source: Send {
     /// Takes an address that `list`, a list server that was given as a target, has named for the first time.
     fn handle_found(&mut self, _list: Target, _address: SocketAddr) {}
 
+    /// No target will be taken any more: what has arrived by now is taken in, so that it is in the account.
+    fn handle_stop(&mut self) {}
+
     /// How many targets are left, as far as they are known.
     fn remaining(&self) -> Option<u64>;
 
