@@ -273,8 +273,8 @@ fn page(servers: &[SocketAddr]) -> Vec<u8> {
     page
 }
 
-/// Runs a case through stream and engine. Nobody answers but the list servers.
-fn run(case: &Case) -> Account {
+/// Runs a case through stream and engine, to its end or until it is stopped. Nobody answers but the list servers.
+fn run(case: &Case, stop_in_turn: Option<u64>) -> Account {
     let (items_sender, items) = unbounded();
     let (fetched_sender, to_take) = unbounded();
     let origins = Origins::default();
@@ -325,8 +325,14 @@ fn run(case: &Case) -> Account {
     let mut rng = Rng::new(case.seed);
     let mut account = Account::default();
     let mut buffer = Vec::new();
-    loop {
+    for turn in 0_u64.. {
+        if stop_in_turn == Some(turn) {
+            engine.stop(now);
+        }
         for _ in 0..rng.below(6) {
+            if stop_in_turn.is_some_and(|stop| stop <= turn) {
+                break;
+            }
             outside.happen(&mut rng, case, &mut engine, now);
         }
         engine.handle_timeout(now);
@@ -369,7 +375,18 @@ proptest! {
 
     #[test]
     fn every_target_has_one_row_however_its_sources_interleave(case in some_case()) {
-        prop_assert_eq!(run(&case), twin(&case));
+        prop_assert_eq!(run(&case, None), twin(&case));
+    }
+
+    #[test]
+    fn a_run_that_is_stopped_at_any_time_accounts_for_what_it_was_told(case in some_case(), turn in 0_u64..60) {
+        // That the account adds up is asserted in each turn.
+        let (stopped, whole) = (run(&case, Some(turn)), twin(&case));
+        for (target, times) in &stopped.rows {
+            prop_assert_eq!(Some(times), whole.rows.get(target), "{:?}", target);
+        }
+        prop_assert!(stopped.unresolved <= whole.unresolved);
+        prop_assert!(stopped.tally.read <= whole.tally.read);
     }
 }
 
