@@ -1,7 +1,7 @@
 //! The subcommands, one file each.
 
 use std::fmt;
-use std::io::{self, ErrorKind, Write};
+use std::io::{self, BufWriter, ErrorKind, Write};
 use std::process::ExitCode;
 
 use crate::cli::{Args, Command};
@@ -34,7 +34,7 @@ pub fn say(line: &dyn fmt::Display) {
 
 /// Prints to standard output. A reader that has seen enough is no error.
 fn print(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<ExitCode, Error> {
-    let mut out = io::stdout().lock();
+    let mut out = BufWriter::with_capacity(ENOUGH, io::stdout().lock());
     match write(&mut out).and_then(|()| out.flush()) {
         Err(source) if source.kind() != ErrorKind::BrokenPipe => {
             Err(OutputError { operation: "writing to", name: "standard output".into(), source }.into())
@@ -42,6 +42,9 @@ fn print(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<ExitCod
         _ => Ok(ExitCode::SUCCESS),
     }
 }
+
+/// Bytes that are worth a write.
+const ENOUGH: usize = 64 << 10;
 
 /// Prints rows as columns, each as wide as its widest cell but for the last one.
 fn columns<const N: usize>(out: &mut dyn Write, rows: impl IntoIterator<Item = [String; N]>) -> io::Result<()> {

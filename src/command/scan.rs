@@ -58,13 +58,19 @@ fn list(scan: Scan) -> Result<ExitCode, Error> {
     print(|out| {
         loop {
             match source.poll_target() {
-                Poll::Ready(Some(Target { address, plan, .. })) => match protocol_word(&plans[usize::from(plan)]) {
-                    Some(word) => writeln!(out, "{word}://{address}")?,
-                    None => writeln!(out, "{address}")?,
-                },
+                Poll::Ready(Some(Target { address, plan, .. })) => {
+                    let plan = &plans[usize::from(plan)];
+                    if let Some(word) = protocol_word(plan) {
+                        write!(out, "{word}://")?;
+                    }
+                    writeln!(out, "{address}{}", other_ports(plan, address.port()))?;
+                }
                 Poll::Ready(None) => return Ok(()),
                 // Names are being resolved, or somebody is still writing.
-                Poll::Pending => drop(after(A_WHILE).recv()),
+                Poll::Pending => {
+                    out.flush()?;
+                    drop(after(A_WHILE).recv());
+                }
             }
             while let Some(name) = source.poll_unresolved() {
                 let text = origins.find(name.origin).and_then(|origin| origin.text);
@@ -81,6 +87,22 @@ fn protocol_word(plan: &Plan) -> Option<&'static str> {
         1 => (protocol != usual_protocol()).then_some(protocol.spec().name),
         _ => (!plan.speaks_only(protocol)).then_some(AUTO),
     }
+}
+
+/// A comment that names the ports at which `plan` asks a target with port `own`, if it asks at any other.
+fn other_ports(plan: &Plan, own: u16) -> String {
+    let protocol = plan.legs.first().map(|leg| leg.protocol);
+    if !protocol.is_some_and(|protocol| plan.speaks_only(protocol)) {
+        return String::new();
+    }
+    let mut from = 0;
+    let legs = std::iter::from_fn(|| {
+        let (number, port) = plan.next_leg(from, own)?;
+        from = number + 1;
+        Some(port)
+    });
+    let ports: Vec<_> = legs.map(|port| port.to_string()).collect();
+    if ports == [own.to_string()] { String::new() } else { format!(" # asked at {} in turn", ports.join(", ")) }
 }
 
 /// How the run is shown: not at all where rows go to the same terminal, which a bar would spoil.

@@ -122,7 +122,11 @@ fn a_target_without_a_port_is_asked_where_its_game_usually_answers() {
     };
     assert_eq!(asked(&["--game", "dayz"]), ["127.0.0.9:27016"]);
     assert_eq!(asked(&["--game", "7d2d", "a2s://127.0.0.10"]), ["127.0.0.9:26900", "127.0.0.10:27015"]);
-    assert_eq!(asked(&["--game", "dayz", "-p", "2302"]), ["127.0.0.9:2302"]);
+    assert_eq!(
+        asked(&["--game", "dayz", "-p", "2302"]),
+        ["127.0.0.9:2302 # asked at 27016, 2303, 2302 in turn"],
+        "a line that can be read back"
+    );
 }
 
 #[test]
