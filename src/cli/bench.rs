@@ -4,6 +4,9 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::choice::{Io, Query, ReportFormat};
+use super::protocol::{self, Protocol};
+
 /// `fragscan bench`.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
@@ -45,17 +48,32 @@ pub struct BenchArgs {
     pub rounds: u32,
 
     /// Protocol of targets that name none
-    #[arg(long, value_name = "NAME", default_value = "a2s", help_heading = "Queries")]
-    pub protocol: String,
+    #[arg(
+        long,
+        value_name = "NAME",
+        value_parser = protocol::to_measure(),
+        default_value = "a2s",
+        ignore_case = true,
+        help_heading = "Queries"
+    )]
+    pub protocol: Protocol,
 
     /// Game of targets that name no protocol: a port that they name is the one for players, and the port for queries
     /// follows from it; see `fragscan games`
     #[arg(long, value_name = "KEY", help_heading = "Queries", conflicts_with = "protocol")]
     pub game: Option<String>,
 
-    /// What to ask: info, players, rules, ping, several as in info,players, or all
-    #[arg(long, value_name = "QUERIES", default_value = "info", help_heading = "Queries")]
-    pub queries: String,
+    /// What to ask; separate several words with commas
+    #[arg(
+        long,
+        value_name = "QUERIES",
+        value_enum,
+        value_delimiter = ',',
+        default_value = "info",
+        ignore_case = true,
+        help_heading = "Queries"
+    )]
+    pub queries: Vec<Query>,
 
     /// Wait for an answer; later ones are late
     #[arg(long, value_name = "TIME", default_value = "1s", help_heading = "Queries")]
@@ -65,14 +83,28 @@ pub struct BenchArgs {
     #[arg(long, value_name = "N", default_value_t = 0, help_heading = "Queries")]
     pub retries: u32,
 
-    /// How datagrams are sent and received: mmsg (up to 64 a system call), portable (one) or auto
-    #[arg(long, value_name = "PATH", default_value = "auto", help_heading = "Queries")]
-    pub io: String,
+    /// How datagrams are sent and received
+    #[arg(
+        long,
+        value_name = "PATH",
+        value_enum,
+        default_value_t = Io::Auto,
+        ignore_case = true,
+        help_heading = "Queries"
+    )]
+    pub io: Io,
 
-    /// text for a person, json (one object, with histograms) or csv (one row a round, then median, min and max of
-    /// rounds at a fixed rate, or else the best round)
-    #[arg(short, long, value_name = "FORMAT", default_value = "text", help_heading = "Output")]
-    pub format: String,
+    /// How the numbers are printed
+    #[arg(
+        short,
+        long,
+        value_name = "FORMAT",
+        value_enum,
+        default_value_t = ReportFormat::Text,
+        ignore_case = true,
+        help_heading = "Output"
+    )]
+    pub format: ReportFormat,
 
     /// Write the distribution of round-trip times to FILE as HdrHistogram's tools read it, and that from the planned
     /// send to FILE with the extension planned.hgrm

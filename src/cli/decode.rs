@@ -4,6 +4,9 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::choice::{DecodeFormat, Query};
+use super::protocol::{self, Protocol};
+
 /// `fragscan decode`.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
@@ -14,19 +17,17 @@ pub struct DecodeArgs {
     #[arg(value_name = "FILE", required = true)]
     pub files: Vec<PathBuf>,
 
-    /// table or markdown take each datagram apart; ndjson and csv give the one row a server that a scan would have
-    /// written
-    #[arg(short, long, value_name = "FORMAT", default_value = "table")]
-    pub format: String,
+    /// What is made of the datagrams, and as what it is printed
+    #[arg(short, long, value_name = "FORMAT", value_enum, default_value_t = DecodeFormat::Table, ignore_case = true)]
+    pub format: DecodeFormat,
 
     /// Protocol of all datagrams [default: recognised, for each server]
-    #[arg(long, value_name = "NAME")]
-    pub protocol: Option<String>,
+    #[arg(long, value_name = "NAME", value_parser = protocol::to_decode(), ignore_case = true)]
+    pub protocol: Option<Protocol>,
 
-    /// What was asked: info, players, rules, ping, several as in info,players, or all [default: what any server
-    /// answered]
-    #[arg(long, value_name = "QUERIES")]
-    pub queries: Option<String>,
+    /// What was asked; separate several words with commas [default: what any server answered]
+    #[arg(long, value_name = "QUERIES", value_enum, value_delimiter = ',', ignore_case = true)]
+    pub queries: Vec<Query>,
 
     /// Write only these columns, in this order, as in address,name,players [default: all]
     #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]

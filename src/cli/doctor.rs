@@ -2,6 +2,8 @@
 
 use clap::Args;
 
+use super::choice::DoctorFormat;
+
 /// `fragscan doctor`.
 #[derive(Debug, Args)]
 #[command(
@@ -21,7 +23,7 @@ pub struct DoctorArgs {
     #[arg(long, value_name = "NAME")]
     pub interface: Option<String>,
 
-    /// text for a person, or json: an array with an object for each check
-    #[arg(short, long, value_name = "FORMAT", default_value = "text")]
-    pub format: String,
+    /// How the findings are printed
+    #[arg(short, long, value_name = "FORMAT", value_enum, default_value_t = DoctorFormat::Text, ignore_case = true)]
+    pub format: DoctorFormat,
 }

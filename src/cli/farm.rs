@@ -4,28 +4,41 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::choice::{MasterStyle, Mix};
+use super::protocol::{Master, Protocols};
+
 /// `fragscan farm`.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct FarmArgs {
-    /// Serve lists of these servers too, on 127.0.0.1: valve at --master-port, hl1 at the port behind it, quake3 at the
-    /// one behind that, or all three; not with --bind or --replay
+    /// Serve lists of these servers too, on 127.0.0.1: those of the first kind below at --master-port, each further
+    /// kind at the next port; separate several words with commas; not with --bind or --replay
     #[arg(
         long,
         value_name = "KINDS",
+        value_enum,
         value_delimiter = ',',
+        ignore_case = true,
         help_heading = "Lists",
         conflicts_with_all = ["bind", "replay"]
     )]
-    pub master: Vec<String>,
+    pub master: Vec<Master>,
 
     /// Port of valve's list; those of the others follow from it
     #[arg(long, value_name = "PORT", default_value_t = 27_911, help_heading = "Lists", requires = "master")]
     pub master_port: u16,
 
-    /// How lists come: paged, at-once (everything, whatever was asked for) or loop (without an end)
-    #[arg(long, value_name = "STYLE", default_value = "paged", help_heading = "Lists", requires = "master")]
-    pub master_style: String,
+    /// How lists come
+    #[arg(
+        long,
+        value_name = "STYLE",
+        value_enum,
+        default_value_t = MasterStyle::Paged,
+        ignore_case = true,
+        help_heading = "Lists",
+        requires = "master"
+    )]
+    pub master_style: MasterStyle,
 
     /// Datagrams of list servers that are lost, in each direction
     #[arg(long, value_name = "SHARE", default_value = "0%", help_heading = "Lists", requires = "master")]
@@ -59,15 +72,20 @@ pub struct FarmArgs {
     #[arg(long, value_name = "FOLDER", conflicts_with_all = ["servers", "mix"])]
     pub replay: Option<PathBuf>,
 
-    /// Which servers there are, before the shares below: sound (Source servers that answer) or full (some of every
-    /// kind)
-    #[arg(long, value_name = "MIX", help_heading = "Servers")]
-    pub mix: Option<String>,
+    /// Which servers there are, before the shares below
+    #[arg(
+        long,
+        value_name = "MIX",
+        value_enum,
+        default_value_t = Mix::Sound,
+        ignore_case = true,
+        help_heading = "Servers"
+    )]
+    pub mix: Mix,
 
-    /// any: every server answers in whichever protocol it is asked; one: each speaks one of them; or the one that all
-    /// speak
-    #[arg(long, value_name = "WORD", default_value = "any")]
-    pub protocols: String,
+    /// What the servers speak
+    #[arg(long, value_name = "WORD", value_enum, default_value = "any", ignore_case = true)]
+    pub protocols: Protocols,
 
     /// Servers that ask for a challenge [default: 80%]
     #[arg(long, value_name = "SHARE", help_heading = "Servers")]

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::choice::RowFormat;
+
 /// `fragscan list`.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
@@ -54,9 +56,9 @@ pub struct ListArgs {
     #[arg(short, long, value_name = "FILE")]
     pub output: Vec<PathBuf>,
 
-    /// Format of outputs without a known extension: table, csv or ndjson
-    #[arg(short, long, value_name = "FORMAT")]
-    pub format: Option<String>,
+    /// Format of outputs without a known extension
+    #[arg(short, long, value_name = "FORMAT", value_enum, ignore_case = true)]
+    pub format: Option<RowFormat>,
 
     /// Explain each datagram that is not used, with a hex dump of its head
     #[arg(short, long)]
@@ -84,7 +86,7 @@ pub struct SteamArgs {
 }
 
 /// Where datagrams are sent from.
-#[derive(Debug, Default, Args)]
+#[derive(Debug, Args)]
 pub struct SendingArgs {
     /// Send from this address of ours; once for IPv4 and once for IPv6
     #[arg(long, value_name = "IP", help_heading = "Network", alias = "bind")]

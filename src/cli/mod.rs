@@ -11,12 +11,16 @@
 use clap::{Args as ClapArgs, Parser, Subcommand};
 
 mod bench;
+pub mod choice;
 mod decode;
 mod doctor;
 mod farm;
 mod list;
+pub mod protocol;
 mod query;
 mod scan;
+
+use choice::{Reader, RowFormat};
 
 pub use bench::BenchArgs;
 pub use decode::DecodeArgs;
@@ -72,9 +76,9 @@ pub enum Command {
 /// `fragscan fields`.
 #[derive(Debug, ClapArgs)]
 pub struct FieldsArgs {
-    /// Print a typed reader of the output instead: duckdb (SQL), pandas (Python) or frictionless (JSON)
-    #[arg(short, long, value_name = "FORMAT")]
-    pub format: Option<String>,
+    /// Print a typed reader of the output instead
+    #[arg(short, long, value_name = "FORMAT", value_enum, ignore_case = true)]
+    pub format: Option<Reader>,
 }
 
 /// `fragscan games`.
@@ -85,10 +89,10 @@ pub struct GamesArgs {
     #[arg(value_name = "WORD")]
     pub word: Option<String>,
 
-    /// table, csv or ndjson, which have the rules for ports, and the folders, too [default: a table on a terminal, else
-    /// csv]
-    #[arg(short, long, value_name = "FORMAT")]
-    pub format: Option<String>,
+    /// Format of the list; a table leaves out the rules for ports, and the folders [default: a table on a terminal, else
+    /// CSV]
+    #[arg(short, long, value_name = "FORMAT", value_enum, ignore_case = true)]
+    pub format: Option<RowFormat>,
 }
 
 /// `fragscan completions`.
@@ -112,3 +116,74 @@ Examples:
 Exit codes: 0 done, 2 usage, 3 stopped early, or with --strict an incomplete list, 4 output
 could not be written, 5 a condition of
 `bench --fail-if` holds, 1 anything else";
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    /// Options whose values are words of a list, in whichever command.
+    const CLOSED: [&str; 10] =
+        ["color", "format", "io", "master", "master-style", "mix", "order", "protocol", "protocols", "queries"];
+
+    /// Each option of each command, with the names of its possible values.
+    fn options() -> Vec<(String, clap::Arg, Vec<String>)> {
+        let mut options = Vec::new();
+        for command in Args::command().get_subcommands() {
+            for option in command.get_opts() {
+                let name = format!("{} --{}", command.get_name(), option.get_long().unwrap_or_default());
+                let values = option.get_possible_values().iter().map(|value| value.get_name().to_owned()).collect();
+                options.push((name, option.clone(), values));
+            }
+        }
+        options
+    }
+
+    #[test]
+    fn the_declarations_are_sound() {
+        Args::command().debug_assert();
+    }
+
+    #[test]
+    fn clap_knows_the_words_of_every_closed_choice_and_reads_them_in_any_case() {
+        let options = options();
+        for closed in CLOSED {
+            let named = |(_, option, _): &&(String, clap::Arg, Vec<String>)| option.get_long() == Some(closed);
+            assert!(options.iter().any(|option| named(&option)), "no command has --{closed}");
+            for (name, option, values) in options.iter().filter(named) {
+                assert!(values.len() > 1, "{name}: {values:?}");
+                assert!(option.is_ignore_case_set(), "{name}");
+            }
+        }
+    }
+
+    #[test]
+    fn help_texts_leave_the_words_to_clap() {
+        for (name, option, values) in options() {
+            let help = option.get_help().unwrap_or_default().to_string();
+            let words = || help.split(|c: char| !c.is_alphanumeric() && c != '-');
+            let repeated: Vec<_> = values.iter().filter(|value| words().any(|word| word == *value)).collect();
+            assert!(repeated.len() < 2, "{name} is printed with {repeated:?} twice: {help}");
+        }
+    }
+
+    #[test]
+    fn words_have_their_aliases_and_may_be_several() {
+        let words = "fragscan scan x --order INPUT -f JSONL --queries Info,ping --queries RULES --protocol Q3";
+        let Command::Scan(args) = Args::try_parse_from(words.split(' ')).unwrap().command else { panic!("not scan") };
+        assert_eq!((args.order, args.format), (choice::Order::Input, Some(choice::RowFormat::Ndjson)));
+        assert_eq!(args.queries, [choice::Query::Info, choice::Query::Ping, choice::Query::Rules]);
+        let quake3 = crate::protocol::by_name("quake3").unwrap();
+        assert_eq!(args.protocol, Some(protocol::Protocol::Named(quake3)));
+        let Command::Query(args) = Args::try_parse_from(["fragscan", "query", "x"]).unwrap().command else {
+            panic!("not query")
+        };
+        assert_eq!(args.queries, [choice::Query::Info, choice::Query::Players, choice::Query::Rules], "by default");
+        for (words, format) in [("query x -f ndjson", "Json"), ("decode x -f json", "Ndjson")] {
+            let words = ["fragscan"].into_iter().chain(words.split(' '));
+            let args = format!("{:?}", Args::try_parse_from(words).unwrap());
+            assert!(args.contains(&format!("format: {format}")), "{args}");
+        }
+    }
+}

@@ -2,6 +2,9 @@
 
 use clap::Args;
 
+use super::choice::{Query, QueryFormat};
+use super::protocol::{self, Protocol};
+
 /// `fragscan query`.
 #[derive(Debug, Args)]
 #[command(after_help = "Exit code 1 if a server did not answer.")]
@@ -10,18 +13,25 @@ pub struct QueryArgs {
     #[arg(value_name = "ADDRESS", required = true)]
     pub addresses: Vec<String>,
 
-    /// Protocol of addresses that name none; auto tries one after the other until one is answered
-    #[arg(long, value_name = "NAME", default_value = "a2s")]
-    pub protocol: String,
+    /// Protocol of addresses that name none
+    #[arg(long, value_name = "NAME", value_parser = protocol::to_ask(), default_value = "a2s", ignore_case = true)]
+    pub protocol: Protocol,
 
     /// Game of addresses that name no protocol: a port that they name is the one for players, and the port for queries
     /// follows from it; see `fragscan games`
     #[arg(long, value_name = "KEY", conflicts_with = "protocol")]
     pub game: Option<String>,
 
-    /// What to ask: info, players, rules, ping, several as in info,players, or all
-    #[arg(long, value_name = "QUERIES", default_value = "info,players,rules")]
-    pub queries: String,
+    /// What to ask; separate several words with commas
+    #[arg(
+        long,
+        value_name = "QUERIES",
+        value_enum,
+        value_delimiter = ',',
+        default_value = "info,players,rules",
+        ignore_case = true
+    )]
+    pub queries: Vec<Query>,
 
     /// Wait for the answer to a first try; doubles with each retry, up to 8 s
     #[arg(long, value_name = "TIME", default_value = "1s")]
@@ -31,7 +41,7 @@ pub struct QueryArgs {
     #[arg(long, value_name = "N", default_value_t = 2)]
     pub retries: u32,
 
-    /// text for a person, or json: one object on one line
-    #[arg(short, long, value_name = "FORMAT", default_value = "text")]
-    pub format: String,
+    /// How each server is printed
+    #[arg(short, long, value_name = "FORMAT", value_enum, default_value_t = QueryFormat::Text, ignore_case = true)]
+    pub format: QueryFormat,
 }

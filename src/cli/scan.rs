@@ -2,9 +2,11 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser};
+use clap::Args;
 
+use super::choice::{Color, Io, Order, Query, RowFormat};
 use super::list::{SendingArgs, SteamArgs};
+use super::protocol::{self, Protocol};
 
 /// `fragscan scan`.
 #[derive(Debug, Args)]
@@ -46,19 +48,32 @@ pub struct ScanArgs {
     #[arg(short, long, value_name = "PORTS", help_heading = "Targets")]
     pub ports: Option<String>,
 
-    /// Protocol of targets that name none; auto tries one after the other until one is answered [default: a2s; of the
-    /// servers of a list, what such lists list]
-    #[arg(long, value_name = "NAME", help_heading = "Targets")]
-    pub protocol: Option<String>,
+    /// Protocol of targets that name none [default: a2s; of the servers of a list, what such lists list]
+    #[arg(
+        long,
+        value_name = "NAME",
+        value_parser = protocol::to_ask(),
+        ignore_case = true,
+        help_heading = "Targets"
+    )]
+    pub protocol: Option<Protocol>,
 
     /// Game of targets that name no protocol: a port that they name is the one for players, and the port for queries
     /// follows from it; see `fragscan games`
     #[arg(long, value_name = "KEY", help_heading = "Targets", conflicts_with = "protocol")]
     pub game: Option<String>,
 
-    /// What to ask each server: info, players, rules, ping, several as in info,players, or all
-    #[arg(long, value_name = "QUERIES", default_value = "info", help_heading = "Targets")]
-    pub queries: String,
+    /// What to ask each server; separate several words with commas
+    #[arg(
+        long,
+        value_name = "QUERIES",
+        value_enum,
+        value_delimiter = ',',
+        default_value = "info",
+        ignore_case = true,
+        help_heading = "Targets"
+    )]
+    pub queries: Vec<Query>,
 
     /// Leave out TARGET (an address, range or block, with or without ports); may be repeated
     #[arg(long, value_name = "TARGET", help_heading = "Targets")]
@@ -79,9 +94,16 @@ pub struct ScanArgs {
     #[arg(long, help_heading = "Targets")]
     pub include_private: bool,
 
-    /// Order in which targets are asked: shuffled or input
-    #[arg(long, value_name = "ORDER", default_value = "shuffled", help_heading = "Targets")]
-    pub order: String,
+    /// Order in which targets are asked
+    #[arg(
+        long,
+        value_name = "ORDER",
+        value_enum,
+        default_value_t = Order::Shuffled,
+        ignore_case = true,
+        help_heading = "Targets"
+    )]
+    pub order: Order,
 
     /// Seed of the order, to repeat it [default: from the clock, and printed]
     #[arg(long, value_name = "N", help_heading = "Targets")]
@@ -134,9 +156,16 @@ pub struct ScanArgs {
     #[command(flatten)]
     pub sending: SendingArgs,
 
-    /// How datagrams are sent and received: mmsg (up to 64 a system call), portable (one) or auto
-    #[arg(long, value_name = "PATH", default_value = "auto", help_heading = "Network")]
-    pub io: String,
+    /// How datagrams are sent and received
+    #[arg(
+        long,
+        value_name = "PATH",
+        value_enum,
+        default_value_t = Io::Auto,
+        ignore_case = true,
+        help_heading = "Network"
+    )]
+    pub io: Io,
 
     /// Sockets, each with buffers of its own; an address always belongs to the same one
     #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Network")]
@@ -151,9 +180,9 @@ pub struct ScanArgs {
     #[arg(short, long, value_name = "FILE", help_heading = "Output", alias = "output-file")]
     pub output: Vec<PathBuf>,
 
-    /// Format of outputs without a known extension: table, csv or ndjson
-    #[arg(short, long, value_name = "FORMAT", help_heading = "Output")]
-    pub format: Option<String>,
+    /// Format of outputs without a known extension
+    #[arg(short, long, value_name = "FORMAT", value_enum, ignore_case = true, help_heading = "Output")]
+    pub format: Option<RowFormat>,
 
     /// Write only these columns, in this order, as in address,name,players [default: all]; player_list, rules, mods and
     /// dlc name the lists of NDJSON
@@ -179,9 +208,16 @@ pub struct ScanArgs {
     #[arg(long, value_name = "FILE", help_heading = "Output", alias = "metadata-file")]
     pub metadata: Option<PathBuf>,
 
-    /// Colours in tables: auto, always or never [auto: on a terminal, unless NO_COLOR is set]
-    #[arg(long, value_name = "WHEN", default_value = "auto", help_heading = "Output")]
-    pub color: String,
+    /// When tables have colours
+    #[arg(
+        long,
+        value_name = "WHEN",
+        value_enum,
+        default_value_t = Color::Auto,
+        ignore_case = true,
+        help_heading = "Output"
+    )]
+    pub color: Color,
 
     /// Explain each datagram that is not used, with a hex dump of its head
     #[arg(short, long, help_heading = "Output")]
@@ -194,18 +230,6 @@ pub struct ScanArgs {
     /// Print neither progress nor summary
     #[arg(short, long, help_heading = "Output")]
     pub quiet: bool,
-}
-
-impl Default for ScanArgs {
-    /// What clap fills in when nothing is typed.
-    fn default() -> Self {
-        #[derive(Parser)]
-        struct Nothing {
-            #[command(flatten)]
-            scan: ScanArgs,
-        }
-        Nothing::parse_from(["fragscan"]).scan
-    }
 }
 
 const EXAMPLES: &str = "\

@@ -9,7 +9,8 @@ use super::signals::Watching;
 use super::{print, say};
 use crate::bench::{About, Pace, Report, Round, csv, find_max, hgrm, json, text};
 use crate::cli::BenchArgs;
-use crate::config::{self, BenchConfig, Length, NetworkOptions, ReportFormat};
+use crate::cli::choice::ReportFormat;
+use crate::config::{self, BenchConfig, Length, NetworkOptions};
 use crate::error::{Error, HELD, STOPPED};
 use crate::output::{Destination, OutputError, metadata};
 use crate::run::Notices;
@@ -89,7 +90,7 @@ impl Rounds {
         let about = About {
             program: metadata::PROGRAM.into(),
             targets: self.bench.targets().len(),
-            queries: config.queries.clone(),
+            queries: config.limits.queries.to_string(),
             timeout_ms: settings.timeout.as_millis() as u64,
             retries: settings.retries,
             window: settings.window,

@@ -5,7 +5,8 @@ use std::process::ExitCode;
 
 use super::print;
 use crate::cli::DoctorArgs;
-use crate::config::{self, DoctorForm};
+use crate::cli::choice::DoctorFormat;
+use crate::config;
 use crate::doctor::{Finding, Level, examine, interfaces, look};
 use crate::error::Error;
 use crate::output::table::harmless;
@@ -20,9 +21,9 @@ pub(super) fn run(args: DoctorArgs) -> Result<ExitCode, Error> {
         return Err(Error::usage(format!("--interface: there is no interface {name:?}; there are: {all}")));
     }
     let findings = examine(&look(config.interface.as_deref()), &config.workload);
-    print(|out| match config.form {
-        DoctorForm::Text => text(out, &findings),
-        DoctorForm::Json => {
+    print(|out| match config.format {
+        DoctorFormat::Text => text(out, &findings),
+        DoctorFormat::Json => {
             serde_json::to_writer_pretty(&mut *out, &findings)?;
             writeln!(out)
         }

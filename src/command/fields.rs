@@ -10,11 +10,8 @@ use crate::record::{COLUMNS, Flags, List, Status};
 
 /// Prints name, type, unit and meaning of each column, and the words of the `flags` column; or a typed reader.
 pub(super) fn run(args: &FieldsArgs) -> Result<ExitCode, Error> {
-    if let Some(word) = &args.format {
-        let format: ReaderFormat = word.parse().map_err(|()| {
-            Error::usage(format!("--format: {word:?} is no reader: write duckdb, pandas or frictionless"))
-        })?;
-        return print(|out| out.write_all(format.text().as_bytes()));
+    if let Some(reader) = args.format.map(ReaderFormat::from) {
+        return print(|out| out.write_all(reader.text().as_bytes()));
     }
     print(|out| {
         let width = COLUMNS.iter().map(|column| column.name.len()).max().unwrap_or(0);

@@ -6,7 +6,8 @@ use super::progress::Progress;
 use super::say;
 use super::signals::Watching;
 use crate::cli::QueryArgs;
-use crate::config::{self, QueryFormat};
+use crate::cli::choice::QueryFormat;
+use crate::config;
 use crate::error::Error;
 use crate::output::{Destination, FileSink, Format, RowFormat, card::Card, table::Look};
 use crate::record::Status;
@@ -16,7 +17,7 @@ use crate::run::Scan;
 pub(super) fn run(args: QueryArgs) -> Result<ExitCode, Error> {
     let (options, format) = config::query(args)?;
     let format: Box<dyn RowFormat> = match format {
-        QueryFormat::Card => Box::new(Card::default()),
+        QueryFormat::Text => Box::new(Card::default()),
         QueryFormat::Json => Format::Ndjson.writer(None, Look { width: 0, colour: false }),
     };
     let scan =

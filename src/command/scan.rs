@@ -14,7 +14,8 @@ use super::signals::Watching;
 use super::summary::Manner;
 use super::{print, say};
 use crate::cli::ScanArgs;
-use crate::config::{self, AUTO, Colour, Messages, Output, ScanConfig, usual_protocol};
+use crate::cli::choice::Color;
+use crate::config::{self, AUTO, Messages, Output, ScanConfig, usual_protocol};
 use crate::engine::Plan;
 use crate::error::Error;
 use crate::input::Opened;
@@ -121,13 +122,13 @@ fn progress(messages: Messages, outputs: &[Output]) -> Progress {
 }
 
 /// How tables look: as wide as the terminal, where there is one.
-fn look(colour: Colour, to_stdout: bool) -> Look {
+fn look(colour: Color, to_stdout: bool) -> Look {
     let terminal = to_stdout && io::stdout().is_terminal();
     let size = terminal_size::terminal_size().filter(|_| terminal);
     let colour = match colour {
-        Colour::Always => true,
-        Colour::Never => false,
-        Colour::Auto => terminal && env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()),
+        Color::Always => true,
+        Color::Never => false,
+        Color::Auto => terminal && env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()),
     };
     Look { width: size.map_or(USUAL_WIDTH, |(width, _)| width.0.into()), colour }
 }

@@ -5,12 +5,15 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::Limits;
+use super::choice::queries;
 use super::limits::adaptive_window;
 use super::options::InputOptions;
-use super::scan::{io, spoken};
+use super::scan::spoken;
 use super::value::{self, RateLimit};
 use crate::bench::{Condition, Pace, Ramp, conditions};
 use crate::cli::BenchArgs;
+use crate::cli::choice::ReportFormat;
+use crate::cli::protocol::Protocol;
 use crate::engine::Auto;
 use crate::error::Error;
 use crate::farm::site::is_own_address;
@@ -42,8 +45,6 @@ pub struct BenchConfig {
     pub hgrm: Option<PathBuf>,
     /// Nothing is said between the rounds.
     pub quiet: bool,
-    /// What was asked, for the report.
-    pub queries: String,
     /// The user may load servers that are nobody's own.
     may_load: bool,
 }
@@ -57,25 +58,8 @@ pub enum Length {
     Count(u64),
 }
 
-/// How numbers are printed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ReportFormat {
-    /// Tables for people.
-    Text,
-    /// One object.
-    Json,
-    /// One row a round, and a summary.
-    Csv,
-}
-
 /// Reads the arguments of `fragscan bench`.
 pub fn bench(args: BenchArgs) -> Result<BenchConfig, Error> {
-    let format = match args.format.as_str() {
-        "text" => ReportFormat::Text,
-        "json" => ReportFormat::Json,
-        "csv" => ReportFormat::Csv,
-        other => return Err(Error::usage(format!("--format: {other:?} is no format: write text, json or csv"))),
-    };
     let length = match (args.count, args.duration.as_deref()) {
         (Some(0), _) => return Err(Error::usage("--count: write one query or more")),
         (Some(count), _) => Length::Count(count),
@@ -111,7 +95,7 @@ pub fn bench(args: BenchArgs) -> Result<BenchConfig, Error> {
         }
         None => Vec::new(),
     };
-    if args.protocol == "auto" {
+    if args.protocol == Protocol::Auto {
         return Err(Error::usage("--protocol: a benchmark asks one protocol; name it"));
     }
     let warmup = value::time("--warmup", &args.warmup)?;
@@ -124,28 +108,27 @@ pub fn bench(args: BenchArgs) -> Result<BenchConfig, Error> {
         retries: args.retries,
         window,
         auto: Auto { window: auto_window, rate: false },
-        queries: value::parse("--queries", &args.queries)?,
+        queries: queries(&args.queries),
         ..Limits::default()
     };
     limits.check()?;
     let input = InputOptions {
         targets: args.targets,
-        spoken: spoken(Some(&args.protocol), args.game.as_deref())?,
+        spoken: spoken(Some(args.protocol), args.game.as_deref())?,
         ..InputOptions::default()
     };
     Ok(BenchConfig {
         input,
         limits,
-        io: io(&args.io)?,
+        io: args.io.into(),
         pace,
         warmup,
         length,
         rounds: args.rounds,
         conditions,
-        format,
+        format: args.format,
         hgrm: args.hgrm,
         quiet: args.quiet,
-        queries: args.queries,
         may_load: args.i_may_load_these_servers,
     })
 }
@@ -230,7 +213,6 @@ mod tests {
             ("--rounds 0", "--rounds: 0 is not in 1 to"),
             ("--duration 0s", "--duration: write more than nothing"),
             ("--count 0", "--count"),
-            ("--format xml", "--format: \"xml\" is no format: write text, json or csv"),
             ("--rate fast", "--rate: \"fast\" is not a rate"),
             ("--rate auto", "--find-max looks for the highest"),
             ("--hgrm -", "--hgrm"),

@@ -2,13 +2,16 @@
 
 use std::path::PathBuf;
 
-use super::protocol::server_protocol;
-use super::{scan, value};
+use super::choice::queries;
+use super::protocol::chosen;
+use super::scan;
 use crate::cli::DecodeArgs;
+use crate::cli::choice::DecodeFormat;
+use crate::cli::protocol::Protocol;
 use crate::error::Error;
 use crate::output::Format;
 use crate::output::dissection::Style;
-use crate::protocol::{self, AnyProtocol};
+use crate::protocol::AnyProtocol;
 use crate::record::{QuerySet, Selection};
 
 /// What `fragscan decode` does.
@@ -42,29 +45,23 @@ pub fn decode(args: DecodeArgs) -> Result<DecodeConfig, Error> {
         Ok::<_, Error>(Form::Rows {
             format,
             selection: scan::selection(&args.fields, &[format])?,
-            queries: args.queries.as_deref().map(|text| value::parse("--queries", text)).transpose()?,
+            queries: (!args.queries.is_empty()).then(|| queries(&args.queries)),
         })
     };
-    let form = match args.format.as_str() {
-        "table" => Form::Dissection(Style::Table),
-        "markdown" => Form::Dissection(Style::Markdown),
-        "ndjson" | "jsonl" | "json" => rows(Format::Ndjson)?,
-        "csv" => rows(Format::Csv)?,
-        other => {
-            let message = format!("--format: {other:?} is no format: write table, markdown, ndjson or csv");
-            return Err(Error::usage(message));
-        }
+    let form = match args.format {
+        DecodeFormat::Table => Form::Dissection(Style::Table),
+        DecodeFormat::Markdown => Form::Dissection(Style::Markdown),
+        DecodeFormat::Ndjson => rows(Format::Ndjson)?,
+        DecodeFormat::Csv => rows(Format::Csv)?,
     };
-    if matches!(form, Form::Dissection(_)) && (args.queries.is_some() || !args.fields.is_empty()) {
+    if matches!(form, Form::Dissection(_)) && !(args.queries.is_empty() && args.fields.is_empty()) {
         return Err(Error::usage("--queries and --fields are for rows: say --format ndjson or csv"));
     }
-    // Lists make no rows.
-    let of_lists = protocol::of_lists().filter(|_| matches!(form, Form::Dissection(_)));
-    let by_name = |name: &String| {
-        let list = of_lists.into_iter().find(|list| list.is_called(name));
-        let protocol = list.map_or_else(|| server_protocol(name), Ok);
-        protocol.map_err(|reason| Error::usage(format!("--protocol: {reason}")))
+    let protocol = match (args.protocol, &form) {
+        (Some(Protocol::Named(protocol)), Form::Dissection(_)) => Some(protocol),
+        // Lists make no rows.
+        (Some(Protocol::Named(protocol)), Form::Rows { .. }) => Some(chosen(protocol)?),
+        (Some(Protocol::Auto) | None, _) => None,
     };
-    let protocol = args.protocol.as_ref().map(by_name).transpose()?;
     Ok(DecodeConfig { protocol, files: args.files, form })
 }

@@ -7,10 +7,12 @@ use ipnet::Ipv4Net;
 
 use super::value;
 use crate::cli::FarmArgs;
+use crate::cli::choice::Mix;
+use crate::cli::protocol::{Master, Protocols};
 use crate::error::Error;
 use crate::farm::link::LinkSettings;
 use crate::farm::site::{Clients, Place, Site};
-use crate::farm::{FarmSettings, Mix, Share, Speaks};
+use crate::farm::{FarmSettings, Share};
 use crate::protocol::{self, AnyProtocol, Style};
 
 /// What `fragscan farm` does.
@@ -47,13 +49,13 @@ pub struct MasterConfig {
 
 /// Reads the arguments of `fragscan farm`.
 pub fn farm(args: FarmArgs) -> Result<FarmConfig, Error> {
-    let mut settings = mix("--mix", args.mix.as_deref())?;
+    let mut settings = FarmSettings::from(args.mix);
     settings.seed = args.seed;
     settings.servers = args.servers.unwrap_or(settings.servers);
     for (key, text) in args.shares() {
         set(&mut settings, key, &format!("--{key}"), text)?;
     }
-    set(&mut settings, "protocols", "--protocols", &args.protocols)?;
+    settings.speaks = args.protocols.into();
     settings.link.delay = value::time("--delay", &args.delay)?;
     if let (Some(_), Some((share, _))) = (&args.replay, args.shares().find(|(name, _)| !LINK.contains(name))) {
         return Err(Error::usage(format!("--{share}: recorded servers are what they were recorded as")));
@@ -69,34 +71,20 @@ pub fn farm(args: FarmArgs) -> Result<FarmConfig, Error> {
 
 /// The list servers, if there are any.
 fn masters(args: &FarmArgs) -> Result<Option<MasterConfig>, Error> {
-    let name_of = |list: &AnyProtocol| list.spec().name.trim_end_matches("-master");
-    let kinds = |word: &String| {
-        let kinds: Vec<_> = protocol::of_lists().filter(|list| word == "all" || name_of(list) == word).collect();
-        if kinds.is_empty() {
-            let known: Vec<_> = protocol::of_lists().map(|list| name_of(&list)).collect();
-            let message = format!("--master: there is no list server {word:?}: known are {} and all", known.join(", "));
-            return Err(Error::usage(message));
-        }
-        Ok(kinds)
-    };
-    let kinds = args.master.iter().map(kinds).collect::<Result<Vec<_>, _>>()?.concat();
+    let kinds = args.master.iter().flat_map(|word| match word {
+        Master::All => protocol::of_lists().collect(),
+        Master::Only(kind) => vec![*kind],
+    });
+    let kinds: Vec<_> = kinds.collect();
     if kinds.is_empty() {
         return Ok(None);
     }
-    let style = match args.master_style.as_str() {
-        "paged" => Style::Paged,
-        "at-once" => Style::AtOnce,
-        "loop" => Style::Loop,
-        other => {
-            return Err(Error::usage(format!("--master-style: {other:?} is no style: write paged, at-once or loop")));
-        }
-    };
     // Each kind has its place behind the first port, whether or not the others are there.
     let place_of = |kind: &AnyProtocol| protocol::of_lists().position(|list| list == *kind).map(|place| place as u16);
     let most = u16::MAX - kinds.iter().filter_map(place_of).max().unwrap_or(0);
     if !(1..=most).contains(&args.master_port) {
-        let kinds = args.master.join(",");
-        let message = format!("--master-port: {} is not in 1 to {most}, as --master {kinds} needs", args.master_port);
+        let words = value::words(&args.master).join(",");
+        let message = format!("--master-port: {} is not in 1 to {most}, as --master {words} needs", args.master_port);
         return Err(Error::usage(message));
     }
     if kinds.iter().filter_map(place_of).any(|place| args.master_port + place == args.port) {
@@ -104,7 +92,7 @@ fn masters(args: &FarmArgs) -> Result<Option<MasterConfig>, Error> {
     }
     let loss = value::parse("--master-loss", &args.master_loss)?;
     let link = LinkSettings { loss, ..LinkSettings::default() };
-    Ok(Some(MasterConfig { kinds, port: args.master_port, style, link }))
+    Ok(Some(MasterConfig { kinds, port: args.master_port, style: args.master_style.into(), link }))
 }
 
 /// Where the servers are, if not on loopback, with as many of them as there is room for, all of which want a challenge.
@@ -174,19 +162,12 @@ pub fn farm_target(servers: u32, parameters: &str) -> Result<FarmSettings, Error
     let pairs = || parameters.split('&').filter_map(|pair| pair.split_once('='));
     let name = |key: &str| format!("farm:{servers}?{key}");
     let named = pairs().find_map(|(key, text)| (key == "mix").then_some(text));
-    let mut settings = FarmSettings { servers, ..mix(&name("mix"), named)? };
+    let mix = named.map_or(Ok(Mix::Sound), |text| value::word(&name("mix"), text))?;
+    let mut settings = FarmSettings { servers, ..mix.into() };
     for (key, text) in pairs().filter(|(key, _)| *key != "mix") {
         set(&mut settings, key, &name(key), text)?;
     }
     settings.validate().map_err(|reason| Error::usage(format!("farm:{servers}: {reason}")))
-}
-
-/// What a farm is like before single settings are set.
-fn mix(flag: &str, text: Option<&str>) -> Result<FarmSettings, Error> {
-    Ok(match text.map_or(Ok(Mix::Sound), |text| value::parse(flag, text))? {
-        Mix::Sound => FarmSettings::default(),
-        Mix::Full => FarmSettings::of_every_kind(),
-    })
 }
 
 /// Sets what `key` names; `flag` is what the user calls it.
@@ -194,19 +175,7 @@ fn set(settings: &mut FarmSettings, key: &str, flag: &str, text: &str) -> Result
     match (key, settings.share_mut(key)) {
         (_, Some(share)) => *share = value::parse(flag, text)?,
         ("seed", _) => settings.seed = value::parse(flag, text)?,
-        ("protocols", _) => {
-            settings.speaks = match text {
-                "any" => Speaks::Any,
-                "one" => Speaks::OneEach,
-                name => {
-                    Speaks::Only(protocol::of_servers().find(|known| known.spec().name == name).ok_or_else(|| {
-                        Error::usage(format!(
-                            "{flag}: {text:?}: write any, one (each server speaks one), or a protocol"
-                        ))
-                    })?)
-                }
-            }
-        }
+        ("protocols", _) => settings.speaks = value::word::<Protocols>(flag, text)?.into(),
         ("delay", _) => settings.link.delay = value::time(flag, text)?,
         _ => {
             return Err(Error::usage(format!(
@@ -304,7 +273,7 @@ mod tests {
         assert!(message("lag=1").starts_with("farm:9?lag: farms have no such setting"), "{}", message("lag=1"));
         let too_many = farm_target(16_777_214, "").unwrap_err().to_string();
         assert!(too_many.ends_with("there is room for 1 to 16777213"), "{too_many}");
-        assert_eq!(message("mix=odd"), "farm:9?mix: \"odd\" is no mix: write sound or full");
+        assert_eq!(message("mix=odd"), "farm:9?mix: invalid value \"odd\": possible values are sound, full");
         assert!(message("silent=60%&refused=60%").ends_with("are more than 100% together"));
     }
 }

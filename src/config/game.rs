@@ -26,7 +26,7 @@ pub struct GamesConfig {
 /// Reads the arguments of `fragscan games`; standard output is a `terminal` or not.
 pub fn games(args: GamesArgs, terminal: bool) -> Result<GamesConfig, Error> {
     let word = args.word.unwrap_or_default();
-    let output = outputs(&[], args.format.as_deref(), terminal)?.remove(0);
+    let output = outputs(&[], args.format.map(Format::from), terminal)?.remove(0);
     let games = games::all().iter().filter(|game| word.is_empty() || game.matches(&word)).collect();
     let why_none = format!("no game has {word:?} in its key or name, or as its app id: {}", did_you_mean(&word));
     Ok(GamesConfig { games, format: output.format, why_none: why_none.trim_end_matches([':', ' ', ';']).into() })

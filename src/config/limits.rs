@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::choice::queries;
 use super::value::{self, RateLimit};
 use crate::cli::ScanArgs;
 use crate::engine::{Auto, LEAST_RATE, LEAST_WINDOW, Rate, Settings};
@@ -73,7 +74,7 @@ impl Limits {
                 .transpose()?,
             retries: args.retries,
             window,
-            queries: value::parse("--queries", &args.queries)?,
+            queries: queries(&args.queries),
             lists_only: false,
         };
         limits.check()?;

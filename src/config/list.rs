@@ -3,10 +3,12 @@
 use super::limits::list_gap;
 use super::options::{InputOptions, NetworkOptions, OutputOptions, ScanOptions};
 use super::output::outputs;
-use super::scan::{Colour, Messages, ScanConfig, local};
+use super::scan::{Messages, ScanConfig, local};
 use super::value;
 use crate::cli::ListArgs;
+use crate::cli::choice::Color;
 use crate::error::Error;
+use crate::output::Format;
 use crate::record::{self, Selection};
 use crate::target::Order;
 
@@ -25,7 +27,7 @@ pub fn list(args: ListArgs, terminal: bool) -> Result<ScanConfig, Error> {
         },
         network: NetworkOptions { local: local(args.sending, 1)?, ..NetworkOptions::default() },
         output: OutputOptions {
-            outputs: outputs(&args.output, args.format.as_deref(), terminal)?,
+            outputs: outputs(&args.output, args.format.map(Format::from), terminal)?,
             selection: Some(Selection {
                 columns: COLUMNS.iter().filter_map(|name| record::column(name)).collect(),
                 lists: Vec::new(),
@@ -41,7 +43,7 @@ pub fn list(args: ListArgs, terminal: bool) -> Result<ScanConfig, Error> {
     options.limits.lists_only = true;
     options.limits.check()?;
     let messages = Messages { quiet: args.quiet, progress: false, verbose: args.verbose };
-    Ok(ScanConfig { options, colour: Colour::Auto, dry_run: false, messages })
+    Ok(ScanConfig { options, colour: Color::Auto, dry_run: false, messages })
 }
 
 /// What is known of a server that was not asked.

@@ -3,6 +3,7 @@
 //! Nothing here looks at a file, a socket or the clock: what depends on those is decided by `input` and `run`.
 
 mod bench;
+mod choice;
 mod decode;
 mod doctor;
 mod farm;
@@ -16,15 +17,15 @@ mod query;
 mod scan;
 mod value;
 
-pub use bench::{BenchConfig, Length, ReportFormat, bench};
+pub use bench::{BenchConfig, Length, bench};
 pub use decode::{DecodeConfig, Form, decode};
-pub use doctor::{DoctorConfig, DoctorForm, doctor};
+pub use doctor::{DoctorConfig, doctor};
 pub use farm::{FarmConfig, MasterConfig, farm, farm_target};
 pub use game::{GamesConfig, games};
 pub use limits::Limits;
 pub use list::list;
 pub use options::{InputOptions, NetworkOptions, Output, OutputOptions, ScanOptions, Spoken, SteamOptions};
 pub use protocol::{AUTO, server_protocol, usual_protocol};
-pub use query::{QueryFormat, query};
-pub use scan::{Colour, Messages, ScanConfig, scan};
+pub use query::query;
+pub use scan::{Messages, ScanConfig, scan};
 pub use value::RateLimit;

@@ -134,3 +134,26 @@ pub struct Output {
     /// What is written to it.
     pub format: Format,
 }
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+    use crate::cli::{Args, Command};
+    use crate::config;
+
+    #[test]
+    fn the_defaults_are_those_of_the_command_line() {
+        let args = Args::try_parse_from(["fragscan", "scan", "x"]).unwrap();
+        let Command::Scan(args) = args.command else { panic!("scan was typed") };
+        let typed = config::scan(args, false).unwrap();
+        // What is typed has to be in it, and the command line always has somewhere to write to.
+        let mut defaults = ScanOptions::default();
+        defaults.input.targets = vec!["x".into()];
+        defaults.output.outputs = vec![Output { path: None, format: Format::Csv }];
+        // Every field is printed, whether or not it can be compared.
+        assert_eq!(format!("{:#?}", typed.options), format!("{defaults:#?}"));
+        assert_eq!((typed.dry_run, typed.messages), (false, config::Messages::default()));
+    }
+}

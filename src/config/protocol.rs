@@ -1,5 +1,6 @@
 //! Words for protocols.
 
+use crate::error::Error;
 use crate::protocol::{self, AnyProtocol};
 
 /// The word for whatever protocol a server speaks.
@@ -13,20 +14,27 @@ pub fn usual_protocol() -> AnyProtocol {
 
 /// The protocol `name` of those that ask servers themselves.
 pub fn server_protocol(name: &str) -> Result<AnyProtocol, String> {
-    match protocol::by_name(name) {
-        Some(list) if list.lists().is_some() => {
-            let url = format!("{name}://HOST:PORT");
-            Err(format!(
-                "{name} is a kind of list: `fragscan list {url}` prints its servers, `fragscan scan --from {url}` asks them"
-            ))
-        }
-        Some(protocol) => Ok(protocol),
-        None => {
-            let servers = protocol::of_servers().map(|protocol| protocol.spec().name);
-            let known: Vec<_> = servers.collect();
-            Err(format!("there is no protocol {name:?} here: known are {}", known.join(", ")))
-        }
+    let Some(protocol) = protocol::by_name(name) else {
+        let known: Vec<_> = protocol::of_servers().map(|protocol| protocol.spec().name).collect();
+        return Err(format!("there is no protocol {name:?} here: known are {}", known.join(", ")));
+    };
+    no_list(protocol)
+}
+
+/// The protocol that `--protocol` names, of those that ask servers themselves.
+pub(super) fn chosen(protocol: AnyProtocol) -> Result<AnyProtocol, Error> {
+    no_list(protocol).map_err(|reason| Error::usage(format!("--protocol: {reason}")))
+}
+
+fn no_list(protocol: AnyProtocol) -> Result<AnyProtocol, String> {
+    if protocol.lists().is_none() {
+        return Ok(protocol);
     }
+    let name = protocol.spec().name;
+    let url = format!("{name}://HOST:PORT");
+    Err(format!(
+        "{name} is a kind of list: `fragscan list {url}` prints its servers, `fragscan scan --from {url}` asks them"
+    ))
 }
 
 const USUAL: &str = "a2s";

@@ -4,14 +4,16 @@ use std::net::IpAddr;
 
 use super::options::{InputOptions, NetworkOptions, OutputOptions, ScanOptions, Spoken, SteamOptions};
 use super::output::outputs;
-use super::protocol::{AUTO, server_protocol};
+use super::protocol::chosen;
 use super::{Limits, game, value};
+use crate::cli::choice::Color;
+use crate::cli::protocol::Protocol;
 use crate::cli::{ScanArgs, SendingArgs, SteamArgs};
 use crate::error::Error;
-use crate::net::options::{IoPath, Local};
+use crate::net::options::Local;
 use crate::output::{Filter, Format, is_stdout};
 use crate::record::{self, List, Selection};
-use crate::target::{Order, Ports};
+use crate::target::Ports;
 
 /// What `fragscan scan` does.
 #[derive(Debug)]
@@ -19,7 +21,7 @@ pub struct ScanConfig {
     /// The scan.
     pub options: ScanOptions,
     /// Whether tables have colours.
-    pub colour: Colour,
+    pub colour: Color,
     /// Targets are printed and not asked.
     pub dry_run: bool,
     /// What is said on standard error.
@@ -37,17 +39,6 @@ pub struct Messages {
     pub verbose: bool,
 }
 
-/// Whether tables have colours.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Colour {
-    /// On a terminal.
-    Auto,
-    /// Everywhere.
-    Always,
-    /// Nowhere.
-    Never,
-}
-
 /// Reads the arguments of `fragscan scan`; rows go to standard output as a table by default if that is a `terminal`.
 pub fn scan(args: ScanArgs, terminal: bool) -> Result<ScanConfig, Error> {
     let limits = Limits::read(&args)?;
@@ -58,7 +49,7 @@ pub fn scan(args: ScanArgs, terminal: bool) -> Result<ScanConfig, Error> {
     {
         return Err(Error::usage(format!("--raw: {} holds a pcapng: give it that extension", path.display())));
     }
-    let outputs = outputs(&args.output, args.format.as_deref(), terminal)?;
+    let outputs = outputs(&args.output, args.format.map(Format::from), terminal)?;
     let formats: Vec<Format> = outputs.iter().map(|output| output.format).collect();
     let input = InputOptions {
         targets: args.targets,
@@ -66,16 +57,12 @@ pub fn scan(args: ScanArgs, terminal: bool) -> Result<ScanConfig, Error> {
         condition: filter("--input-where", &args.input_condition)?,
         lists: args.from,
         steam: args.steam.into(),
-        spoken: spoken(args.protocol.as_deref(), args.game.as_deref())?,
+        spoken: spoken(args.protocol, args.game.as_deref())?,
         ports: args.ports.as_deref().map(|text| value::parse::<Ports>("--ports", text)).transpose()?,
         exclude: args.exclude,
         exclude_files: args.exclude_file,
         include_private: args.include_private,
-        order: match args.order.as_str() {
-            "shuffled" => Order::Shuffled,
-            "input" => Order::Input,
-            other => return Err(Error::usage(format!("--order: {other:?} is no order: write shuffled or input"))),
-        },
+        order: args.order.into(),
         strict: args.strict,
     };
     if !(1..=MOST_SOCKETS).contains(&args.sockets) {
@@ -89,7 +76,7 @@ pub fn scan(args: ScanArgs, terminal: bool) -> Result<ScanConfig, Error> {
     let options = ScanOptions {
         input,
         limits,
-        network: NetworkOptions { local, io: io(&args.io)? },
+        network: NetworkOptions { local, io: args.io.into() },
         output: OutputOptions {
             selection: selection(&args.fields, &formats)?,
             outputs,
@@ -103,35 +90,25 @@ pub fn scan(args: ScanArgs, terminal: bool) -> Result<ScanConfig, Error> {
     };
     Ok(ScanConfig {
         options,
-        colour: colour(&args.color)?,
+        colour: args.color,
         dry_run: args.dry_run,
         messages: Messages { quiet: args.quiet, progress: args.progress, verbose: args.verbose },
     })
 }
 
 /// What `--protocol` and `--game` say.
-pub(super) fn spoken(protocol: Option<&str>, game: Option<&str>) -> Result<Spoken, Error> {
+pub(super) fn spoken(protocol: Option<Protocol>, game: Option<&str>) -> Result<Spoken, Error> {
     Ok(match (protocol, game) {
         (_, Some(key)) => Spoken::Game(game::game(key)?),
         (None, None) => Spoken::Usual,
-        (Some(AUTO), None) => Spoken::Auto,
-        (Some(name), None) => {
-            Spoken::Protocol(server_protocol(name).map_err(|reason| Error::usage(format!("--protocol: {reason}")))?)
-        }
+        (Some(Protocol::Auto), None) => Spoken::Auto,
+        (Some(Protocol::Named(protocol)), None) => Spoken::Protocol(chosen(protocol)?),
     })
 }
 
 impl From<SteamArgs> for SteamOptions {
     fn from(SteamArgs { app, key_file, api_url }: SteamArgs) -> Self {
         Self { app, key_file, api_url }
-    }
-}
-
-pub(super) fn io(word: &str) -> Result<IoPath, Error> {
-    match word {
-        "auto" | "mmsg" => Ok(IoPath::Mmsg),
-        "portable" => Ok(IoPath::Portable),
-        _ => Err(Error::usage(format!("--io: {word:?} is no way to send: write auto, mmsg or portable"))),
     }
 }
 
@@ -162,14 +139,7 @@ pub(super) fn local(args: SendingArgs, sockets: usize) -> Result<Local, Error> {
     Ok(local)
 }
 
-fn colour(word: &str) -> Result<Colour, Error> {
-    match word {
-        "auto" => Ok(Colour::Auto),
-        "always" => Ok(Colour::Always),
-        "never" => Ok(Colour::Never),
-        _ => Err(Error::usage(format!("--color: {word:?} is no time for colours: write auto, always or never"))),
-    }
-}
+/// The columns and lists that `--fields` names, if any.
 pub(super) fn selection(names: &[String], formats: &[Format]) -> Result<Option<Selection>, Error> {
     if names.is_empty() {
         return Ok(None);

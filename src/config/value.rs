@@ -3,11 +3,26 @@
 use std::str::FromStr;
 use std::time::Duration;
 
+use clap::ValueEnum;
+
 use crate::error::Error;
 
 /// Reads `text` as the value of `flag`.
 pub(super) fn parse<T: FromStr<Err: std::fmt::Display>>(flag: &str, text: &str) -> Result<T, Error> {
     text.parse().map_err(|reason| Error::usage(format!("{flag}: {reason}")))
+}
+
+/// Reads a word of a closed choice, where clap does not: in the parameters of `farm:N?…`.
+pub(super) fn word<T: ValueEnum>(flag: &str, text: &str) -> Result<T, Error> {
+    T::from_str(text, true).map_err(|_| {
+        let known = words(T::value_variants()).join(", ");
+        Error::usage(format!("{flag}: invalid value {text:?}: possible values are {known}"))
+    })
+}
+
+/// The words for `choices`.
+pub(super) fn words<T: ValueEnum>(choices: &[T]) -> Vec<String> {
+    choices.iter().filter_map(ValueEnum::to_possible_value).map(|word| word.get_name().to_owned()).collect()
 }
 
 /// Reads a time such as `500ms`, `3s` or `2m`.

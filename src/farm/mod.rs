@@ -19,7 +19,7 @@ pub mod site;
 
 pub use master::Masters;
 pub use replay::{Recorded, ReplayFarm};
-pub use settings::{FarmSettings, Mix, SettingError, Speaks};
+pub use settings::{FarmSettings, SettingError, Speaks};
 pub use share::{Share, ShareError};
 
 use site::Place;

@@ -1,7 +1,5 @@
 //! What a farm is like: how many servers, which shares of them are odd, and how bad the link is.
 
-use std::str::FromStr;
-
 use super::MOST_SERVERS;
 use super::link::LinkSettings;
 use super::share::Share;
@@ -144,36 +142,12 @@ pub enum Speaks {
     Only(AnyProtocol),
 }
 
-/// Which servers a farm has, before single shares are set.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Mix {
-    /// Source servers that answer: see [`FarmSettings::default`].
-    Sound,
-    /// Some of every kind: see [`FarmSettings::of_every_kind`].
-    Full,
-}
-
-impl FromStr for Mix {
-    type Err = SettingError;
-
-    fn from_str(text: &str) -> Result<Self, SettingError> {
-        match text {
-            "sound" => Ok(Self::Sound),
-            "full" => Ok(Self::Full),
-            _ => Err(SettingError::Mix(text.into())),
-        }
-    }
-}
-
 /// A farm that cannot be had.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SettingError {
     /// Servers that are one or the other are more than all.
     #[error("{0} are more than 100% together")]
     MoreThanAll(&'static str),
-    /// Not a mix.
-    #[error("{0:?} is no mix: write sound or full")]
-    Mix(Box<str>),
     /// No servers, or more than loopback has addresses.
     #[error("a farm of {0} servers cannot be started: there is room for 1 to {MOST_SERVERS}")]
     Servers(u32),

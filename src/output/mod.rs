@@ -1,7 +1,6 @@
 //! From finished flights to rows: decoding, formats, files, and the thread that does it all.
 
 use std::path::Path;
-use std::str::FromStr;
 
 use self::table::Look;
 use crate::record::{Selection, ServerRecord};
@@ -68,8 +67,11 @@ impl Format {
     /// The format that a file's extension names.
     #[must_use]
     pub fn of_path(path: &Path) -> Option<Self> {
-        let format = path.extension()?.to_str()?.parse().ok()?;
-        (format != Self::Table).then_some(format)
+        match path.extension()?.to_str()?.to_ascii_lowercase().as_str() {
+            "csv" => Some(Self::Csv),
+            "ndjson" | "jsonl" => Some(Self::Ndjson),
+            _ => None,
+        }
     }
 
     /// Something that writes in it: what was chosen, or what is usual. A table has this `look`.
@@ -80,19 +82,6 @@ impl Format {
             Self::Csv => Box::new(csv::Csv::new(&selection().columns)),
             Self::Ndjson => Box::new(ndjson::Ndjson::new(selection())),
             Self::Table => Box::new(table::Table::new(chosen.map(|chosen| &chosen.columns[..]), look)),
-        }
-    }
-}
-
-impl FromStr for Format {
-    type Err = ();
-
-    fn from_str(word: &str) -> Result<Self, ()> {
-        match word.to_ascii_lowercase().as_str() {
-            "csv" => Ok(Self::Csv),
-            "ndjson" | "jsonl" => Ok(Self::Ndjson),
-            "table" => Ok(Self::Table),
-            _ => Err(()),
         }
     }
 }

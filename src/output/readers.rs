@@ -3,8 +3,6 @@
 //! A reader that guesses types from the first rows turns 64-bit ids into rounded numbers, and fails when the 30,000th
 //! version is the first that is no number. These name every type.
 
-use std::str::FromStr;
-
 use serde_json::{Value, json};
 
 use crate::record::{self, COLUMNS, Column, Kind, List, SCHEMA, ServerRecord};
@@ -18,19 +16,6 @@ pub enum ReaderFormat {
     Pandas,
     /// A Table Schema of the Frictionless Data project, as JSON.
     Frictionless,
-}
-
-impl FromStr for ReaderFormat {
-    type Err = ();
-
-    fn from_str(word: &str) -> Result<Self, ()> {
-        match word {
-            "duckdb" => Ok(Self::DuckDb),
-            "pandas" => Ok(Self::Pandas),
-            "frictionless" => Ok(Self::Frictionless),
-            _ => Err(()),
-        }
-    }
 }
 
 impl ReaderFormat {

@@ -31,4 +31,5 @@ fn nothing_is_said_of_the_protocol_where_none_was_answered_and_a_target_may_ask_
     assert!(text.contains("\"sent\":1,"), "{text}");
     let bench = folder.run(&["bench", "farm:10", "--protocol", "auto"]);
     assert_eq!(bench.code, Some(2));
+    assert!(bench.stderr.contains("a benchmark asks one protocol"), "{bench}");
 }

@@ -100,8 +100,9 @@ fn bad_hex_is_a_mistake_with_line_and_column() {
     assert_eq!(run.code, Some(2), "{run}");
     assert!(run.stderr.starts_with("fragscan: reading missing.hex: "), "{run}");
     for (arguments, says) in [
-        (&["decode", "bad.hex", "--format", "xml"][..], "is no format"),
-        (&["decode", "bad.hex", "--protocol", "quake9"], "known are a2s"),
+        (&["decode", "bad.hex", "--format", "xml"][..], "[possible values: table, markdown, ndjson, csv]"),
+        (&["decode", "bad.hex", "--protocol", "quake9"], "[possible values: a2s, quake3,"),
+        (&["decode", "bad.hex", "--protocol", "hl1-master", "--format", "csv"], "hl1-master is a kind of list"),
         (&["decode", "bad.hex", "--queries", "info"], "say --format ndjson or csv"),
         (&["decode", "bad.hex", "--format", "csv", "--fields", "rules"], "only NDJSON has a place"),
         (&["decode"], "FILE"),
@@ -144,7 +145,7 @@ fn each_query_has_its_outcome_and_lists_are_chosen_like_columns() {
 
     let run = folder.run(&["scan", "farm:4", "--queries", "info,names"]);
     assert_eq!((run.code, run.stdout.len()), (Some(2), 0));
-    assert!(run.stderr.contains("\"names\" is no query: write info, players, rules, ping or all"), "{run}");
+    assert!(run.stderr.contains("[possible values: info, players, rules, ping, all]"), "{run}");
     let run = folder.run(&["scan", "farm:4", "--fields", "rules", "-o", "a.csv"]);
     assert!(run.stderr.contains("rules is a list: only NDJSON has a place for it"), "{run}");
     let run = folder.run(&["scan", "farm:4", "-o", "a.csv", "--raw", "a.csv"]);

@@ -58,7 +58,7 @@ fn what_was_mistyped_is_explained() {
         (["--rate", "0"], "--rate: \"0\" is not a rate"),
         (["--rate", "auto:7"], "a rate that adapts never falls below 100"),
         (["--window", "0"], "--window: 0 is not in 1 to"),
-        (["--format", "xml"], "--format: \"xml\" is no format: write text or json"),
+        (["--format", "xml"], "invalid value 'xml' for '--format <FORMAT>'\n  [possible values: text, json]"),
         (["--interface", "no such one"], "--interface: there is no interface \"no such one\"; there are: "),
     ] {
         let run = Folder::new().run(&[&["doctor"][..], &arguments].concat());

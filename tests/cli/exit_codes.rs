@@ -25,9 +25,6 @@ fn what_was_mistyped_is_explained_before_anything_happens() {
         (&["scan", "farm:5", "--window", "0"], "--window: 0 is not in 1 to"),
         (&["scan", "farm:5", "--window", "wide"], "--window"),
         (&["scan", "farm:5", "--retries", "1000"], "--retries: 1000 is not in 0 to"),
-        (&["scan", "farm:5", "--order", "random"], "--order: \"random\" is no order"),
-        (&["scan", "farm:5", "--format", "xml"], "--format: \"xml\" is no format"),
-        (&["scan", "farm:5", "--protocol", "quake9"], "--protocol: there is no protocol \"quake9\""),
         (&["scan", "farm:5", "--game", "dayzz"], "--game: there is no game \"dayzz\": did you mean dayz"),
         (&["scan", "farm:5", "--game", "dayz", "--protocol", "a2s"], "cannot be used with '--protocol <NAME>'"),
         (&["query", "127.0.0.1", "--game", "qqqqqqqq"], "`fragscan games` lists all"),
@@ -62,6 +59,45 @@ fn what_was_mistyped_is_explained_before_anything_happens() {
         assert!(!listener.was_asked(), "{all:?} has sent something");
         assert!(folder.names().is_empty(), "{all:?} has left {:?}", folder.names());
     }
+}
+
+#[test]
+fn a_wrong_word_is_answered_with_those_that_there_are() {
+    for (arguments, option, words) in [
+        (&["scan", "farm:5", "--order", "random"][..], "--order <ORDER>", "shuffled, input"),
+        (&["scan", "farm:5", "--format", "xml"], "--format <FORMAT>", "table, csv, ndjson"),
+        (&["scan", "farm:5", "--color", "x"], "--color <WHEN>", "auto, always, never"),
+        (&["scan", "farm:5", "--io", "x"], "--io <PATH>", "auto, mmsg, portable"),
+        (&["scan", "farm:5", "--queries", "info,x"], "--queries <QUERIES>", "info, players, rules, ping, all"),
+        (&["scan", "farm:5", "--protocol", "x"], "--protocol <NAME>", "auto, a2s, quake3"),
+        (&["list", "valve-master://127.0.0.1", "-f", "x"], "--format <FORMAT>", "table, csv, ndjson"),
+        (&["games", "-f", "x"], "--format <FORMAT>", "table, csv, ndjson"),
+        (&["fields", "-f", "x"], "--format <FORMAT>", "duckdb, pandas, frictionless"),
+        (&["query", "127.0.0.1", "-f", "x"], "--format <FORMAT>", "text, json]"),
+        (&["query", "127.0.0.1", "--protocol", "x"], "--protocol <NAME>", "auto, a2s, quake3"),
+        (&["doctor", "-f", "x"], "--format <FORMAT>", "text, json]"),
+        (&["bench", "farm:5", "-f", "x"], "--format <FORMAT>", "text, json, csv"),
+        (&["bench", "farm:5", "--protocol", "x"], "--protocol <NAME>", "a2s, quake3"),
+        (&["decode", "x", "-f", "x"], "--format <FORMAT>", "table, markdown, ndjson, csv"),
+        (&["decode", "x", "--protocol", "x"], "--protocol <NAME>", "a2s, quake3"),
+        (&["farm", "--mix", "x"], "--mix <MIX>", "sound, full"),
+        (&["farm", "--protocols", "x"], "--protocols <WORD>", "any, one, a2s"),
+        (&["farm", "--master", "hl1,x"], "--master <KINDS>", "valve, hl1, quake3, all"),
+        (&["farm", "--master", "hl1", "--master-style", "x"], "--master-style <STYLE>", "paged, at-once, loop"),
+    ] {
+        let folder = Folder::new();
+        let run = folder.run(arguments);
+        assert_eq!(run.code, Some(2), "{arguments:?}: {run}");
+        let explanation = format!("invalid value '{}' for '{option}'\n  [possible values: {words}", wrong(arguments));
+        assert!(run.stderr.contains(&explanation), "{arguments:?} is not explained by {explanation:?}: {run}");
+        assert!(run.stdout.is_empty() && folder.names().is_empty(), "{arguments:?}");
+    }
+}
+
+/// The last word that was typed.
+fn wrong<'a>(arguments: &[&'a str]) -> &'a str {
+    let typed = arguments.last().copied().unwrap_or_default();
+    typed.rsplit(',').next().unwrap_or(typed)
 }
 
 #[test]

@@ -156,10 +156,41 @@ fn what_there_is_can_be_asked_for() {
     says(&["completions", "bash"], "_fragscan()");
     says(&["completions", "fish"], "complete -c fragscan");
     says(&["man"], ".TH fragscan 1");
+    says(&["man"], "shuffled: Pseudo\\-random");
     says(&["fields", "--format", "duckdb"], "'steam_id': 'UBIGINT'");
     says(&["fields", "--format", "pandas"], "\"steam_id\": \"UInt64\"");
     says(&["fields", "--format", "frictionless"], "\"name\": \"steam_id\"");
     assert_eq!(folder.run(&["fields", "--format", "excel"]).code, Some(2));
+}
+
+#[test]
+fn completions_and_help_offer_the_words_of_closed_choices() {
+    let folder = Folder::new();
+    let text = |arguments: &[&str]| String::from_utf8(folder.run_well(arguments).stdout).unwrap();
+    let bash = text(&["completions", "bash"]);
+    for words in [
+        "auto always never",
+        "shuffled input",
+        "info players rules ping all",
+        "table markdown ndjson csv",
+        "duckdb pandas frictionless",
+        "valve hl1 quake3 all",
+        "paged at-once loop",
+        "auto a2s quake3",
+        "any one a2s quake3",
+    ] {
+        assert!(bash.contains(&format!("compgen -W \"{words}")), "bash is not offered {words:?}");
+    }
+    assert!(!bash.contains("auto a2s quake3 fivem minecraft ut3 justcause2 bedrock hl1 valve-master"));
+    let (zsh, fish) = (text(&["completions", "zsh"]), text(&["completions", "fish"]));
+    for word in ["shuffled", "portable", "never", "rules", "markdown", "pandas", "at-once", "sound", "justcause2"] {
+        assert!(zsh.lines().any(|line| line.contains(&format!("{word}\\:\""))), "zsh is not offered {word}");
+        assert!(fish.lines().any(|line| line.contains(&format!("{word}\\t'"))), "fish is not offered {word}");
+    }
+    let help = text(&["scan", "--help"]);
+    for word in ["shuffled", "portable", "never", "ping", "ndjson", "justcause2"] {
+        assert_eq!(help.matches(&format!("          - {word}:")).count(), 1, "{word}: {help}");
+    }
 }
 
 #[test]

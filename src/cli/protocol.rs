@@ -1,0 +1,106 @@
+//! The choices that follow from the registry of protocols: a protocol is offered because it is listed there.
+
+use std::sync::LazyLock;
+
+use clap::ValueEnum;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+
+use crate::protocol::{AnyProtocol, by_name, of_lists, of_servers};
+
+/// `--protocol`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Protocol {
+    /// Whatever the servers answer.
+    Auto,
+    /// This one, which may be one of list servers.
+    Named(AnyProtocol),
+}
+
+/// Parses `--protocol` of commands that ask servers, and may try several protocols.
+pub(super) fn to_ask() -> impl TypedValueParser<Value = Protocol> {
+    words([auto()].into_iter().chain(of_servers().map(named)), of_lists().map(named))
+}
+
+/// Parses `--protocol` of commands that ask servers in one protocol.
+pub(super) fn to_measure() -> impl TypedValueParser<Value = Protocol> {
+    words(of_servers().map(named), [auto()].into_iter().chain(of_lists().map(named)))
+}
+
+/// Parses `--protocol` of commands that read what servers and list servers said.
+pub(super) fn to_decode() -> impl TypedValueParser<Value = Protocol> {
+    words(of_servers().chain(of_lists()).map(named), [])
+}
+
+/// Offers the `shown` words, and accepts the `hidden` ones too: [`config`](crate::config) explains what to type instead.
+fn words(
+    shown: impl IntoIterator<Item = PossibleValue>,
+    hidden: impl IntoIterator<Item = PossibleValue>,
+) -> impl TypedValueParser<Value = Protocol> {
+    let hidden = hidden.into_iter().map(|word| word.hide(true));
+    PossibleValuesParser::new(shown.into_iter().chain(hidden))
+        .map(|word| by_name(&word.to_ascii_lowercase()).map_or(Protocol::Auto, Protocol::Named))
+}
+
+/// `--protocols` of `fragscan farm`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Protocols {
+    /// Whichever a server is asked in.
+    Any,
+    /// One for each server.
+    One,
+    /// The same one for all.
+    Only(AnyProtocol),
+}
+
+impl ValueEnum for Protocols {
+    fn value_variants<'a>() -> &'a [Self] {
+        static ALL: LazyLock<Vec<Protocols>> = LazyLock::new(|| {
+            [Protocols::Any, Protocols::One].into_iter().chain(of_servers().map(Protocols::Only)).collect()
+        });
+        &ALL
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        Some(match self {
+            Self::Any => PossibleValue::new("any").help("Each server answers in whichever protocol it is asked"),
+            Self::One => PossibleValue::new("one").help("Each server speaks one protocol"),
+            Self::Only(protocol) => named(*protocol),
+        })
+    }
+}
+
+/// A word of `--master` of `fragscan farm`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Master {
+    /// List servers of this protocol.
+    Only(AnyProtocol),
+    /// List servers of every kind.
+    All,
+}
+
+impl ValueEnum for Master {
+    fn value_variants<'a>() -> &'a [Self] {
+        static ALL: LazyLock<Vec<Master>> =
+            LazyLock::new(|| of_lists().map(Master::Only).chain([Master::All]).collect());
+        &ALL
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        Some(match self {
+            Self::Only(list) => {
+                let spec = list.spec();
+                PossibleValue::new(spec.name.trim_end_matches("-master")).help(spec.summary)
+            }
+            Self::All => PossibleValue::new("all").help("All of these"),
+        })
+    }
+}
+
+fn auto() -> PossibleValue {
+    PossibleValue::new("auto").help("Try one after the other until one is answered")
+}
+
+fn named(protocol: AnyProtocol) -> PossibleValue {
+    let spec = protocol.spec();
+    PossibleValue::new(spec.name).aliases(spec.aliases.iter().copied()).help(spec.summary)
+}
