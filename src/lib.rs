@@ -22,8 +22,9 @@
 
 pub mod bench;
 pub mod capture;
-pub mod cli;
-pub mod command;
+#[expect(unreachable_pub, reason = "what `config` reads arguments with is public, until that is not")]
+mod cli;
+mod command;
 pub mod config;
 pub mod doctor;
 pub mod engine;
@@ -42,3 +43,6 @@ pub mod rng;
 pub mod run;
 pub mod target;
 pub mod wire;
+
+#[doc(hidden)]
+pub use command::program;
