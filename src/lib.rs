@@ -33,7 +33,7 @@ pub mod farm;
 pub mod games;
 pub mod input;
 pub mod ledger;
-pub mod list;
+mod list;
 pub mod net;
 pub mod offline;
 pub mod output;

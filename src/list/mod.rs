@@ -4,7 +4,7 @@
 //! in as they come. A channel that nobody takes from any more means that the scan is over. List servers that are asked
 //! over UDP are protocols instead (`valve_master` and its neighbours): the engine asks them.
 
-pub mod steam_api;
+pub(crate) mod steam_api;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -39,4 +39,4 @@ pub struct Entry {
 }
 
 /// Where the items of one list go. Sending blocks while the scan has enough to do, and fails when it is over.
-pub type Items = Sender<Item>;
+pub(crate) type Items = Sender<Item>;
