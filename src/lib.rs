@@ -35,7 +35,7 @@ pub mod input;
 pub mod ledger;
 mod list;
 pub mod net;
-pub mod offline;
+mod offline;
 pub mod output;
 pub mod protocol;
 pub mod record;
