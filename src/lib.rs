@@ -21,7 +21,7 @@
 //! writes datagrams in files, and [`offline`] scans what is in them. [`doctor`] says what of a machine would lose them.
 
 pub mod bench;
-pub mod capture;
+mod capture;
 #[expect(unreachable_pub, reason = "what `config` reads arguments with is public, until that is not")]
 mod cli;
 mod command;
