@@ -26,7 +26,7 @@ mod capture;
 mod cli;
 mod command;
 pub mod config;
-pub mod doctor;
+mod doctor;
 pub mod engine;
 pub mod error;
 pub mod farm;
