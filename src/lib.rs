@@ -20,7 +20,7 @@
 //! table behind `--game` and `game_key`. [`mod@bench`] asks the same servers over and over and measures. [`capture`] reads and
 //! writes datagrams in files, and [`offline`] scans what is in them. [`doctor`] says what of a machine would lose them.
 
-pub mod bench;
+mod bench;
 mod capture;
 #[expect(unreachable_pub, reason = "what `config` reads arguments with is public, until that is not")]
 mod cli;

@@ -10,7 +10,7 @@ use crate::record::Status;
 
 /// Counts finished queries.
 #[derive(Debug, Clone)]
-pub struct Collector {
+pub(crate) struct Collector {
     /// Datagrams a second at which queries are sent.
     rate: Option<f64>,
     collected: Collected,
@@ -40,7 +40,7 @@ pub struct Collected {
 impl Collector {
     /// For a round at `rate` datagrams a second; `None` is as fast as possible, with no plan to fall behind.
     #[must_use]
-    pub fn new(rate: Option<f64>) -> Self {
+    pub(crate) fn new(rate: Option<f64>) -> Self {
         let empty = empty_histogram();
         let collected = Collected {
             statuses: StatusCounts::default(),
@@ -54,7 +54,7 @@ impl Collector {
     }
 
     /// Counts a query.
-    pub fn add(&mut self, finished: &Finished) {
+    pub(crate) fn add(&mut self, finished: &Finished) {
         let collected = &mut self.collected;
         collected.statuses.add(finished.status);
         self.datagrams += u64::from(finished.sent);
@@ -87,7 +87,7 @@ impl Collector {
 
     /// What was counted.
     #[must_use]
-    pub fn finish(self) -> Collected {
+    pub(crate) fn finish(self) -> Collected {
         self.collected
     }
 }

@@ -17,7 +17,7 @@ pub struct Condition {
 }
 
 /// Reads conditions such as `p99>50ms,loss>0.1%`; `time` reads milliseconds, `rate` a rate.
-pub fn conditions(
+pub(crate) fn conditions(
     text: &str,
     time: impl Fn(&str) -> Option<f64>,
     rate: impl Fn(&str) -> Option<f64>,
