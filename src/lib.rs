@@ -29,7 +29,7 @@ pub mod config;
 mod doctor;
 pub mod engine;
 pub mod error;
-pub mod farm;
+mod farm;
 pub mod games;
 pub mod input;
 pub mod ledger;

@@ -9,18 +9,18 @@ use std::net::{Ipv4Addr, SocketAddr};
 use crate::protocol::{self, AnyProtocol, Auto, GameEngine, Manner, Persona, Replies};
 use crate::rng::{AddressHasher, mix, unit};
 
-pub mod link;
+pub(crate) mod link;
 mod master;
 mod replay;
-pub mod serve;
+pub(crate) mod serve;
 mod settings;
 mod share;
-pub mod site;
+pub(crate) mod site;
 
-pub use master::Masters;
-pub use replay::{Recorded, ReplayFarm};
-pub use settings::{FarmSettings, Mix, SettingError, Speaks};
-pub use share::{Share, ShareError};
+pub(crate) use master::Masters;
+pub(crate) use replay::{Recorded, ReplayFarm};
+pub(crate) use settings::{FarmSettings, Mix, SettingError, Speaks};
+pub(crate) use share::{Share, ShareError};
 
 use site::Place;
 
@@ -174,7 +174,7 @@ impl Farm {
 }
 
 /// Servers, by their numbers from 0.
-pub trait Servers: Clone + Send + 'static {
+pub(crate) trait Servers: Clone + Send + 'static {
     /// How many there are.
     fn count(&self) -> u32;
 
@@ -210,7 +210,7 @@ impl Servers for Farm {
 }
 
 /// Most servers on loopback: the last one is at 127.255.255.254, since 127.255.255.255 is a broadcast address.
-pub const MOST_SERVERS: u32 = 0x7FFF_FFFE - 0x7F00_0002 + 1;
+pub(crate) const MOST_SERVERS: u32 = 0x7FFF_FFFE - 0x7F00_0002 + 1;
 
 const BEHAVIOUR: u64 = 1;
 const CHALLENGE: u64 = 2;

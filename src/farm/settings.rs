@@ -146,7 +146,7 @@ pub enum Speaks {
 
 /// Which servers a farm has, before single shares are set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Mix {
+pub(crate) enum Mix {
     /// Source servers that answer: see [`FarmSettings::default`].
     Sound,
     /// Some of every kind: see [`FarmSettings::of_every_kind`].

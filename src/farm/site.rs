@@ -84,7 +84,7 @@ pub struct TooMany(Ipv4Net);
 
 /// True if strangers cannot have `client`'s address: it is on loopback, link-local or private.
 #[must_use]
-pub fn is_own_address(client: Ipv4Addr) -> bool {
+pub(crate) fn is_own_address(client: Ipv4Addr) -> bool {
     is_own(client.into())
 }
 
