@@ -31,7 +31,7 @@ pub mod engine;
 pub mod error;
 mod farm;
 pub mod games;
-pub mod input;
+mod input;
 pub mod ledger;
 mod list;
 pub mod net;

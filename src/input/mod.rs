@@ -43,11 +43,11 @@ mod stdin;
 mod steam;
 mod stream;
 
-pub use account::{Account, what_is_left_out, why_nothing};
-pub use fetched::{Fetched, FetchedEnd, FetchedEnds};
-pub use files::InputDigest;
-pub use names::{Answer, Mention, Named};
-pub use stream::{Arrivals, Item, Lists, Stream};
+pub(crate) use account::{Account, what_is_left_out, why_nothing};
+pub(crate) use fetched::{Fetched, FetchedEnd, FetchedEnds};
+pub(crate) use files::InputDigest;
+pub(crate) use names::{Answer, Mention, Named};
+pub(crate) use stream::{Arrivals, Item, Lists, Stream};
 
 use account::why_unaskable;
 use files::each_line;
@@ -60,7 +60,7 @@ use resolve::Resolver;
 use srv::NameServers;
 
 /// Everything that was named, read up to what only a running scan can wait for.
-pub struct Input {
+pub(crate) struct Input {
     set: TargetSetBuilder,
     plans: Plans,
     origins: Origins,
@@ -83,7 +83,7 @@ pub struct Input {
 
 /// What the files held that were read before the scan.
 #[derive(Debug, Default)]
-pub struct FilesRead {
+pub(crate) struct FilesRead {
     /// Their digests.
     pub digests: Vec<InputDigest>,
     /// Lines that could not be read, the first few of them.
@@ -102,7 +102,7 @@ struct NamedFarm {
 }
 
 /// Targets that a scan can take, and what it needs to know about them.
-pub struct Opened {
+pub(crate) struct Opened {
     /// The targets.
     pub source: Box<dyn Source>,
     /// What their plans say.
@@ -117,7 +117,7 @@ pub struct Opened {
 
 /// Where targets are, as far as it is known before the scan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Reach {
+pub(crate) struct Reach {
     /// There may be IPv4 targets.
     pub ipv4: bool,
     /// There may be IPv6 targets.
@@ -129,7 +129,7 @@ pub struct Reach {
 impl Opened {
     /// The targets of a source of somebody else's, which follow `plans`.
     #[must_use]
-    pub fn foreign(source: Box<dyn Source>, plans: Vec<Plan>) -> Self {
+    pub(crate) fn foreign(source: Box<dyn Source>, plans: Vec<Plan>) -> Self {
         let origins = Origins::default();
         // Targets that name no origin have this one.
         let _ = origins.add(Origin::default());
@@ -142,7 +142,7 @@ impl Input {
     /// Reads everything but standard input, which is read while the scan runs unless `options` are strict. What an
     /// `iterator` gives is taken as the scan goes on. `limits` say how often a protocol is tried that is one of several,
     /// and how often Steam is asked.
-    pub fn read(
+    pub(crate) fn read(
         options: InputOptions,
         limits: &Limits,
         iterator: Option<Box<dyn Iterator<Item = SocketAddr> + Send>>,
@@ -198,26 +198,26 @@ impl Input {
 
     /// Simulated servers that are to be started before [`Input::open`].
     #[must_use]
-    pub fn farm(&self) -> Option<FarmSettings> {
+    pub(crate) fn farm(&self) -> Option<FarmSettings> {
         self.farm.map(|farm| farm.settings)
     }
 
     /// What the files held that were read.
     #[must_use]
-    pub fn files(&self) -> &FilesRead {
+    pub(crate) fn files(&self) -> &FilesRead {
         &self.files
     }
 
     /// The same, for the account of the run.
     #[must_use]
-    pub fn take_files(&mut self) -> FilesRead {
+    pub(crate) fn take_files(&mut self) -> FilesRead {
         let FilesRead { bad_lines, held_back, .. } = self.files;
         let counts = FilesRead { bad_lines, held_back, ..FilesRead::default() };
         std::mem::replace(&mut self.files, counts)
     }
 
     /// Leaves out all lists, for a dry run, and returns what they are called.
-    pub fn forget_lists(&mut self) -> Vec<Arc<str>> {
+    pub(crate) fn forget_lists(&mut self) -> Vec<Arc<str>> {
         self.lists.forget(&self.origins)
     }
 
@@ -226,7 +226,7 @@ impl Input {
     ///
     /// If the input is strict, targets that cannot be asked at all are an error too. `complain` is told of what cannot be
     /// read of standard input later, and of what holds up a list.
-    pub fn open(
+    pub(crate) fn open(
         mut self,
         farm: Option<&Farm>,
         seed: u64,
@@ -437,7 +437,7 @@ impl Input {
 
 /// What to say of lines that cannot be read, besides those that are shown.
 #[must_use]
-pub fn more_lines(count: u64) -> String {
+pub(crate) fn more_lines(count: u64) -> String {
     format!("{count} more lines cannot be read")
 }
 

@@ -10,7 +10,7 @@ use crate::target::{Ports, Target};
 
 /// What is to be asked at the address of a name.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Mention {
+pub(crate) struct Mention {
     /// Ports to ask.
     pub ports: Ports,
     /// What to ask: an index into the caller's plans.
@@ -23,7 +23,7 @@ pub struct Mention {
 
 /// A name and what is to be asked at its address.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Named {
+pub(crate) struct Named {
     /// The name.
     pub name: Box<str>,
     /// The service whose SRV record, if there is one, says host and port instead.
@@ -34,7 +34,7 @@ pub struct Named {
 
 /// Where a name leads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Answer {
+pub(crate) enum Answer {
     /// To an address; with a port if a service was looked for and its record says one.
     Address(IpAddr, Option<u16>),
     /// Nowhere, for good.

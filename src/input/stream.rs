@@ -22,7 +22,7 @@ use crate::target::{
 
 /// What comes out of a stream.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Item {
+pub(crate) enum Item {
     /// A target.
     Target(Target),
     /// Each of some addresses on each of some ports.
@@ -45,7 +45,7 @@ pub enum Item {
 }
 
 /// Where items come from.
-pub enum Arrivals {
+pub(crate) enum Arrivals {
     /// Threads send them.
     Sent(Receiver<Item>),
     /// An iterator has them.
@@ -64,7 +64,7 @@ impl Arrivals {
 
 /// List servers that are asked for targets.
 #[derive(Debug, Default)]
-pub struct Lists {
+pub(crate) struct Lists {
     /// The plan of each list, and that of the servers that it names.
     pub plans: HashMap<u16, u16>,
     /// Those whose addresses are known; the others come as items.
@@ -87,7 +87,7 @@ impl Lists {
 }
 
 /// A set of targets, and the stream that follows it.
-pub struct Stream {
+pub(crate) struct Stream {
     known: Dedup,
     /// Those that have not ended.
     arrivals: Vec<Arrivals>,
@@ -136,7 +136,7 @@ impl Stream {
     /// The targets that are `known`, then those of `arrivals` and `lists` that `zones` do not exclude. `tally` is counted up
     /// as they come.
     #[must_use]
-    pub fn new(
+    pub(crate) fn new(
         known: Dedup,
         arrivals: Vec<Arrivals>,
         lists: Lists,

@@ -15,7 +15,7 @@ use crate::record::ListFacts;
 
 /// What the thread of a list sends.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Item {
+pub(crate) enum Item {
     /// A server; the same one may come again.
     Entry(Entry),
     /// A question was asked, and so many rows of the answer could not be read.
@@ -31,7 +31,7 @@ pub enum Item {
 
 /// A server that a list names.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Entry {
+pub(crate) struct Entry {
     /// Where it is to be asked.
     pub address: SocketAddr,
     /// What the list says about it, if it says anything.
