@@ -2,8 +2,9 @@
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-/// Where datagrams are sent from.
+/// Where datagrams are sent from. [`Default`] leaves everything to the system; set fields of it.
 #[derive(Debug, Clone, Default)]
+#[non_exhaustive]
 pub struct Local {
     /// The address of the IPv4 socket; any, if there is none.
     pub ipv4: Option<Ipv4Addr>,
@@ -21,6 +22,7 @@ pub struct Local {
 
 /// Which calls are used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum IoPath {
     /// Up to 64 datagrams a call, as Linux can.
     Mmsg,
