@@ -9,12 +9,8 @@ use std::time::Duration;
 use criterion::{Criterion, Throughput};
 
 use fragscan::games;
-use fragscan::output::RowFormat;
-use fragscan::output::csv::Csv;
-use fragscan::output::ndjson::Ndjson;
-use fragscan::record::{
-    COLUMNS, Flags, Letter, Query, QueryStatus, Selection, ServerRecord, Status, Value, all_columns,
-};
+use fragscan::output::{Format, Look};
+use fragscan::record::{COLUMNS, Flags, Letter, Query, QueryStatus, ServerRecord, Status, Value};
 
 fn main() {
     let mut criterion = Criterion::default()
@@ -24,8 +20,8 @@ fn main() {
         .configure_from_args();
     let full = full_record();
     let silent = ServerRecord { attempts: 3, sent: 3, ..ServerRecord::new() };
-    rows(&mut criterion, "csv row", Csv::new(&all_columns()), &[("full", &full), ("timeout", &silent)]);
-    rows(&mut criterion, "ndjson row", Ndjson::new(Selection::all()), &[("full", &full), ("timeout", &silent)]);
+    rows(&mut criterion, "csv row", Format::Csv, &[("full", &full), ("timeout", &silent)]);
+    rows(&mut criterion, "ndjson row", Format::Ndjson, &[("full", &full), ("timeout", &silent)]);
     game_keys(&mut criterion, &[("full", &full), ("timeout", &silent)]);
     criterion.final_summary();
 }
@@ -39,16 +35,17 @@ fn game_keys(criterion: &mut Criterion, records: &[(&str, &ServerRecord)]) {
     group.finish();
 }
 
-fn rows(criterion: &mut Criterion, name: &str, mut format: impl RowFormat, records: &[(&str, &ServerRecord)]) {
+fn rows(criterion: &mut Criterion, name: &str, format: Format, records: &[(&str, &ServerRecord)]) {
+    let mut writer = format.writer(None, Look::default());
     let mut buffer = Vec::new();
     let mut group = criterion.benchmark_group(name);
     group.throughput(Throughput::Elements(1));
     for (name, record) in records {
         group.bench_function(*name, |bencher| {
             bencher.iter(|| {
-                format.row(black_box(record));
-                if format.len() >= ENOUGH {
-                    format.take(&mut buffer);
+                writer.row(black_box(record));
+                if writer.len() >= ENOUGH {
+                    writer.take(&mut buffer);
                     black_box(&buffer);
                 }
             });

@@ -8,10 +8,9 @@ use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use fragscan::engine::{Batch, Engine, Plan, Settings};
-use fragscan::output::csv::Csv;
-use fragscan::output::{Assembler, Epoch, RowFormat};
+use fragscan::output::{Assembler, Epoch, Format, Look, RowFormat};
 use fragscan::protocol::{self, Persona, Replies};
-use fragscan::record::{ServerRecord, all_columns};
+use fragscan::record::ServerRecord;
 use fragscan::rng::AddressHasher;
 use fragscan::target::{Origin, Origins, Source, Target};
 
@@ -25,7 +24,7 @@ struct Scan {
     replies: Replies,
     assembler: Assembler,
     record: ServerRecord,
-    csv: Csv,
+    csv: Box<dyn RowFormat>,
     lines: Vec<u8>,
     rows: usize,
 }
@@ -45,9 +44,9 @@ impl Scan {
             asked: VecDeque::new(),
             spare: Vec::new(),
             replies: Replies::default(),
-            assembler: Assembler { plans, origins, settings, epoch: Epoch { instant: now, unix_us: 0 }, clones: None },
+            assembler: Assembler::new(plans, origins, settings, Epoch { instant: now, unix_us: 0 }),
             record: ServerRecord::new(),
-            csv: Csv::new(&all_columns()),
+            csv: Format::Csv.writer(None, Look::default()),
             lines: Vec::new(),
             rows: 0,
         }

@@ -33,7 +33,7 @@ pub(crate) use skipped::Skipped;
 
 /// A datagram as a file holds it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Datagram {
+pub(crate) struct Datagram {
     /// Who sent it, if the file says so.
     pub from: Option<SocketAddr>,
     /// To whom it was sent, if the file says so.
@@ -50,7 +50,7 @@ pub struct Datagram {
 
 /// Whether a datagram asks or answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Direction {
+pub(crate) enum Direction {
     /// Sent to a server (`>` in a hex file).
     Request,
     /// Sent by a server (`<` in a hex file).

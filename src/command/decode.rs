@@ -14,8 +14,7 @@ use crate::error::Error;
 use crate::net::driver::read_clocks;
 use crate::offline::{self, Recording, Sorted, Sorter};
 use crate::output::dissection::Dissector;
-use crate::output::table::Look;
-use crate::output::{Destination, FileSink, Format, Sink, is_stdout};
+use crate::output::{Destination, FileSink, Format, Look, Sink, is_stdout};
 use crate::protocol::{self, AnyProtocol};
 use crate::record::{QuerySet, Selection};
 
@@ -88,7 +87,7 @@ fn rows(
     recordings.retain(|recording| {
         protocol.is_some() || offline::recognise_among(protocol::all(), recording).lists().is_none()
     });
-    let format = format.writer(selection, Look { width: 0, colour: false });
+    let format = format.writer(selection, Look::default());
     let mut sink = FileSink::new(format, Destination::stdout());
     let (now, _) = read_clocks();
     let mut result = Ok(());

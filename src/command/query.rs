@@ -8,7 +8,7 @@ use super::signals::Watching;
 use crate::cli::QueryArgs;
 use crate::config::{self, QueryFormat};
 use crate::error::Error;
-use crate::output::{Destination, FileSink, Format, RowFormat, card::Card, table::Look};
+use crate::output::{Destination, FileSink, Format, Look, RowFormat, card::Card};
 use crate::record::Status;
 use crate::run::Scan;
 
@@ -17,7 +17,7 @@ pub(super) fn run(args: QueryArgs) -> Result<ExitCode, Error> {
     let (options, format) = config::query(args)?;
     let format: Box<dyn RowFormat> = match format {
         QueryFormat::Card => Box::new(Card::default()),
-        QueryFormat::Json => Format::Ndjson.writer(None, Look { width: 0, colour: false }),
+        QueryFormat::Json => Format::Ndjson.writer(None, Look::default()),
     };
     let watching = Watching::begin()?;
     let scan =

@@ -18,8 +18,8 @@ use crate::config::{self, AUTO, Colour, Messages, Output, ScanConfig, usual_prot
 use crate::engine::Plan;
 use crate::error::Error;
 use crate::input::Opened;
-use crate::output::table::Look;
-use crate::run::{Scan, USUAL_WIDTH};
+use crate::output::Look;
+use crate::run::Scan;
 use crate::target::Target;
 
 /// Scans what was typed.
@@ -107,7 +107,8 @@ fn look(colour: Colour, to_stdout: bool) -> Look {
         Colour::Never => false,
         Colour::Auto => terminal && env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()),
     };
-    Look { width: size.map_or(USUAL_WIDTH, |(width, _)| width.0.into()), colour }
+    let width = size.map_or(Look::default().width, |(width, _)| width.0.into());
+    Look { width, colour }
 }
 
 /// How soon a source that had nothing is asked again.

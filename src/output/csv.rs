@@ -8,7 +8,7 @@ use super::value::Printer;
 use crate::record::{Column, ServerRecord, Value};
 
 /// Writes CSV into memory.
-pub struct Csv {
+pub(crate) struct Csv {
     columns: Vec<&'static Column>,
     lines: Vec<u8>,
     printer: Printer,
@@ -17,7 +17,7 @@ pub struct Csv {
 impl Csv {
     /// The header of `columns` and no row.
     #[must_use]
-    pub fn new(columns: &[&'static Column]) -> Self {
+    pub(crate) fn new(columns: &[&'static Column]) -> Self {
         let names: Vec<&str> = columns.iter().map(|column| column.name).collect();
         let header = names.join(",") + "\n";
         Self { columns: columns.to_vec(), lines: header.into_bytes(), printer: Printer::default() }

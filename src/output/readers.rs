@@ -11,7 +11,7 @@ use crate::record::{self, COLUMNS, Column, Kind, List, SCHEMA, ServerRecord};
 
 /// A program that can read our outputs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ReaderFormat {
+pub(crate) enum ReaderFormat {
     /// SQL for DuckDB.
     DuckDb,
     /// Python for pandas.
@@ -36,7 +36,7 @@ impl FromStr for ReaderFormat {
 impl ReaderFormat {
     /// The text of the reader.
     #[must_use]
-    pub fn text(self) -> String {
+    pub(crate) fn text(self) -> String {
         match self {
             Self::DuckDb => duckdb(),
             Self::Pandas => pandas(),

@@ -20,6 +20,5 @@ mod sinks;
 
 pub use crate::net::driver::{Stop, Stopper, Watch};
 pub use outcome::Outcome;
-pub(crate) use scan::USUAL_WIDTH;
 pub use scan::{Run, Scan};
 pub use sinks::ForEach;
