@@ -17,9 +17,10 @@ use criterion::{BatchSize, Criterion, Throughput};
 use fragscan::engine::deadlines::Deadlines;
 use fragscan::engine::limiter::Limiter;
 use fragscan::engine::{Engine, Plan, Rate, Settings};
+use fragscan::internals::Permutation;
 use fragscan::protocol;
 use fragscan::rng::AddressHasher;
-use fragscan::target::{Permutation, Source, Target};
+use fragscan::target::{Source, Target};
 
 fn main() {
     let mut criterion = Criterion::default()

@@ -46,3 +46,9 @@ pub mod wire;
 
 #[doc(hidden)]
 pub use command::program;
+
+/// For the tests and benches of this repository; nothing to depend on.
+#[doc(hidden)]
+pub mod internals {
+    pub use crate::target::permute::Permutation;
+}

@@ -13,7 +13,7 @@ use super::sweep::{Step, sweep};
 
 /// Exclusions as they are collected.
 #[derive(Debug, Default)]
-pub struct Exclusions {
+pub(crate) struct Exclusions {
     include_private: bool,
     listed: Vec<Listed>,
     sets: PortSets,
@@ -28,7 +28,7 @@ struct Listed {
 
 /// Exclusions as they are applied.
 #[derive(Debug, Clone)]
-pub struct Zones(Vec<Zone>);
+pub(crate) struct Zones(Vec<Zone>);
 
 /// Addresses with the same exclusions.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,7 +42,7 @@ pub(super) struct Zone {
 
 /// What becomes of a target that is not asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ruling {
+pub(crate) enum Ruling {
     /// It cannot be asked.
     Invalid,
     /// It is not asked on purpose.
@@ -52,19 +52,19 @@ pub enum Ruling {
 impl Exclusions {
     /// The blocklist alone; with `include_private`, without its private networks.
     #[must_use]
-    pub fn new(include_private: bool) -> Self {
+    pub(crate) fn new(include_private: bool) -> Self {
         Self { include_private, ..Self::default() }
     }
 
     /// Excludes these ports, or all when `None`, of these hosts.
-    pub fn exclude(&mut self, hosts: IpRange, ports: Option<&Ports>) {
+    pub(crate) fn exclude(&mut self, hosts: IpRange, ports: Option<&Ports>) {
         let ports = self.sets.share(ports.unwrap_or(&Ports::all()));
         self.listed.extend(hosts.pieces().map(|(first, last)| Listed { first, last, ports: Arc::clone(&ports) }));
     }
 
     /// Cuts the axis into zones; n log n in the number of exclusions.
     #[must_use]
-    pub fn zones(&self) -> Zones {
+    pub(crate) fn zones(&self) -> Zones {
         let mut special = blocklist::pieces();
         special.retain(|&(_, _, class)| !(self.include_private && class == Class::Private));
         let spans: Vec<_> = (special.iter().map(|&(first, last, _)| (first, last)))
@@ -99,7 +99,7 @@ impl Exclusions {
 impl Zones {
     /// What becomes of a target that came as an argument (`typed`) or from elsewhere; `None`: it is asked.
     #[must_use]
-    pub fn ruling(&self, address: &SocketAddr, typed: bool) -> Option<Ruling> {
+    pub(crate) fn ruling(&self, address: &SocketAddr, typed: bool) -> Option<Ruling> {
         self.ruling_at(key(address.ip()), address.port(), typed)
     }
 
