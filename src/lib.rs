@@ -50,5 +50,7 @@ pub use command::program;
 /// For the tests and benches of this repository; nothing to depend on.
 #[doc(hidden)]
 pub mod internals {
+    pub use crate::engine::deadlines::Deadlines;
+    pub use crate::engine::limiter::Limiter;
     pub use crate::target::permute::Permutation;
 }

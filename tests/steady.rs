@@ -32,7 +32,8 @@ struct Scan {
 impl Scan {
     fn new() -> Self {
         let now = Instant::now();
-        let settings = Settings { window: WINDOW, ..Settings::unlimited(AddressHasher::new(1)) };
+        let mut settings = Settings::unlimited(AddressHasher::new(1));
+        settings.window = WINDOW;
         let plans: Arc<[Plan]> = [Plan::of(protocol::by_name("a2s").expect("it is in the registry"))].into();
         let origins = Origins::default();
         let origin =

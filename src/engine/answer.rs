@@ -259,6 +259,7 @@ fn since(sent: Instant, received: Instant) -> u32 {
 
 /// What is odd about a datagram that was not used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Oddity {
     /// It was ignored.
     Ignored(Ignored),
