@@ -50,7 +50,22 @@ pub use command::program;
 /// For the tests and benches of this repository; nothing to depend on.
 #[doc(hidden)]
 pub mod internals {
+    use crate::protocol::AnyProtocol;
+
     pub use crate::engine::deadlines::Deadlines;
     pub use crate::engine::limiter::Limiter;
+    pub use crate::protocol::a2s::Info;
+    pub use crate::protocol::persona::{GameEngine, Manner, Persona};
+    pub use crate::protocol::replies::Replies;
     pub use crate::target::permute::Permutation;
+
+    /// Answers `request` as the server `persona` would.
+    pub fn serve(protocol: AnyProtocol, persona: &Persona, request: &[u8], replies: &mut Replies) {
+        protocol.serve(persona, request, replies);
+    }
+
+    /// Answers `request` with those of the `recorded` datagrams of a server that answer it.
+    pub fn replay(protocol: AnyProtocol, request: &[u8], recorded: &[&[u8]], replies: &mut Replies) {
+        protocol.replay(request, recorded, replies);
+    }
 }

@@ -8,8 +8,9 @@ use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use fragscan::engine::{Batch, Engine, Plan, Settings};
+use fragscan::internals::{Persona, Replies, serve};
 use fragscan::output::{Assembler, Epoch, Format, Look, RowFormat};
-use fragscan::protocol::{self, Persona, Replies};
+use fragscan::protocol;
 use fragscan::record::ServerRecord;
 use fragscan::rng::AddressHasher;
 use fragscan::target::{Origin, Origins, Source, Target};
@@ -76,7 +77,7 @@ impl Scan {
                     ..Persona::default()
                 };
                 self.replies.clear();
-                protocol.serve(&persona, &request, &mut self.replies);
+                serve(protocol, &persona, &request, &mut self.replies);
                 for reply in self.replies.iter() {
                     self.engine.handle_datagram(self.now, self.now, server, reply);
                 }

@@ -311,7 +311,7 @@ impl Flight {
             plan: 0,
             leg: 0,
             origin: 0,
-            session: AnySession::Fresh,
+            session: AnySession::default(),
             state: State::Queued,
             last_cause: Cause::First,
             tries: 0,
