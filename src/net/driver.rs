@@ -42,6 +42,7 @@ pub(crate) struct Handover {
 
 /// Why a run ended before every target was asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Stop {
     /// A signal, by its number.
     Signal(i32),

@@ -10,7 +10,7 @@
 //! Nothing here installs a signal handler, prints, or ends the process: what is worth saying goes to whoever asked for
 //! notices, and a [`Stopper`] ends a run early. Runs may follow each other or go on beside each other in one process.
 
-pub mod bench;
+pub(crate) mod bench;
 mod collisions;
 mod outcome;
 mod publish;
