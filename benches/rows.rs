@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use criterion::{Criterion, Throughput};
 
-use fragscan::games;
+use fragscan::internals::identify;
 use fragscan::output::{Format, Look};
 use fragscan::record::{COLUMNS, Flags, Letter, Query, QueryStatus, ServerRecord, Status, Value};
 
@@ -31,7 +31,7 @@ fn game_keys(criterion: &mut Criterion, records: &[(&str, &ServerRecord)]) {
     let mut group = criterion.benchmark_group("game key");
     group.throughput(Throughput::Elements(1));
     for (name, record) in records {
-        group.bench_function(*name, |bencher| bencher.iter(|| black_box(games::identify(black_box(record)))));
+        group.bench_function(*name, |bencher| bencher.iter(|| black_box(identify(black_box(record)))));
     }
     group.finish();
 }

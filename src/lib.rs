@@ -54,9 +54,11 @@ pub mod internals {
 
     pub use crate::engine::deadlines::Deadlines;
     pub use crate::engine::limiter::Limiter;
+    pub use crate::games::identify::identify;
     pub use crate::protocol::a2s::Info;
     pub use crate::protocol::persona::{GameEngine, Manner, Persona};
     pub use crate::protocol::replies::Replies;
+    pub use crate::rng::generator::{Rng, mix};
     pub use crate::target::permute::Permutation;
 
     /// Answers `request` as the server `persona` would.

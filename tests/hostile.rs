@@ -7,10 +7,9 @@ use std::collections::BTreeMap;
 use std::env;
 use std::net::SocketAddr;
 
-use fragscan::internals::{GameEngine, Manner, Persona, Replies, replay, serve};
+use fragscan::internals::{GameEngine, Manner, Persona, Replies, Rng, mix, replay, serve};
 use fragscan::protocol::{self, AnyProtocol, AnySession, Ask, Dissection, Found, Join, Next, Step};
 use fragscan::record::{QuerySet, ServerRecord};
-use fragscan::rng::{Rng, mix};
 use peak_alloc::PeakAlloc;
 
 #[global_allocator]
