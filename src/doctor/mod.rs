@@ -106,19 +106,6 @@ pub(crate) enum Level {
     Unknown,
 }
 
-impl Level {
-    /// The word for it.
-    #[must_use]
-    pub(crate) const fn as_str(self) -> &'static str {
-        match self {
-            Self::Ok => "ok",
-            Self::Note => "note",
-            Self::Loss => "loss",
-            Self::Unknown => "unknown",
-        }
-    }
-}
-
 impl Finding {
     fn new(name: &'static str, level: Level, seen: impl Into<String>, need: impl Into<String>) -> Self {
         Self { name, level, seen: seen.into(), need: need.into(), mend: None }

@@ -4,7 +4,7 @@
 //! every run. The servers answer through [`Protocol::serve`](crate::protocol::Protocol::serve); [`link`] loses, delays,
 //! repeats and reorders datagrams; [`serve`] puts a farm on real sockets, and [`site`] says where.
 
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::SocketAddr;
 
 use crate::protocol::{self, AnyProtocol, Auto, GameEngine, Manner, Persona, Replies};
 use crate::rng::{AddressHasher, mix, unit};
@@ -19,8 +19,8 @@ pub(crate) mod site;
 
 pub(crate) use master::Masters;
 pub(crate) use replay::{Recorded, ReplayFarm};
-pub(crate) use settings::{FarmSettings, Mix, SettingError, Speaks};
-pub(crate) use share::{Share, ShareError};
+pub(crate) use settings::{FarmSettings, Mix, Speaks};
+pub(crate) use share::Share;
 
 use site::Place;
 
@@ -65,12 +65,6 @@ impl Farm {
         self.settings.servers
     }
 
-    /// True when there is none.
-    #[must_use]
-    pub(crate) fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
     /// What was asked for.
     #[must_use]
     pub(crate) fn settings(&self) -> &FarmSettings {
@@ -94,8 +88,8 @@ impl Farm {
     }
 
     /// The server at `ip`, where all have one port.
-    #[must_use]
-    pub(crate) fn index_of(&self, ip: Ipv4Addr) -> Option<u32> {
+    #[cfg(test)]
+    pub(crate) fn index_of(&self, ip: std::net::Ipv4Addr) -> Option<u32> {
         self.place.index(ip, 0).filter(|index| *index < self.len())
     }
 
@@ -222,7 +216,7 @@ const PROTOCOL: u64 = 7;
 
 #[cfg(test)]
 mod tests {
-    use std::net::IpAddr;
+    use std::net::{IpAddr, Ipv4Addr};
 
     use super::*;
 

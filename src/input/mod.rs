@@ -44,10 +44,16 @@ mod steam;
 mod stream;
 
 pub(crate) use account::{Account, what_is_left_out, why_nothing};
-pub(crate) use fetched::{Fetched, FetchedEnd, FetchedEnds};
+pub(crate) use fetched::FetchedEnd;
 pub(crate) use files::InputDigest;
-pub(crate) use names::{Answer, Mention, Named};
-pub(crate) use stream::{Arrivals, Item, Lists, Stream};
+pub(crate) use names::{Mention, Named};
+pub(crate) use stream::{Arrivals, Item, Stream};
+#[cfg(test)]
+pub(crate) use {
+    fetched::{Fetched, FetchedEnds},
+    names::Answer,
+    stream::Lists,
+};
 
 use account::why_unaskable;
 use files::each_line;

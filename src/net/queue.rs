@@ -190,12 +190,6 @@ impl Outgoing {
         self.ends.len() - self.sent
     }
 
-    /// True when nothing waits.
-    #[must_use]
-    pub(crate) fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
     /// True when a whole batch waits.
     fn is_full(&self) -> bool {
         self.len() >= BATCH
@@ -332,7 +326,7 @@ mod tests {
         assert_eq!(outgoing.front(), Some(left[0]));
         assert_eq!(outgoing.len(), 2);
         outgoing.advance(2);
-        assert!(outgoing.is_empty() && outgoing.front().is_none());
+        assert!(outgoing.len() == 0 && outgoing.front().is_none());
     }
 
     #[test]

@@ -109,12 +109,6 @@ impl NewRange {
         self.0.len()
     }
 
-    /// Whether there is none.
-    #[must_use]
-    pub(crate) fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
     /// The target with `index` others before it: address by address, port by port at each.
     #[must_use]
     pub(crate) fn nth(&self, index: u64) -> Option<Target> {

@@ -56,7 +56,7 @@ impl IpRange {
     }
 
     /// Whether `ip` is one of them.
-    #[must_use]
+    #[cfg(test)]
     pub(crate) const fn contains(&self, ip: IpAddr) -> bool {
         let ip = key(ip);
         self.first <= ip && ip <= self.last && is_ipv4(ip) == self.is_ipv4()

@@ -46,11 +46,13 @@ pub use self::ports::Ports;
 
 pub(crate) use self::blocklist::ExclusionReason;
 pub(crate) use self::dedup::{Dedup, NewRange};
-pub(crate) use self::exclude::{Exclusions, Ruling, Zones};
+#[cfg(test)]
+pub(crate) use self::exclude::Exclusions;
+pub(crate) use self::exclude::{Ruling, Zones};
 pub(crate) use self::ip_range::IpRange;
 pub(crate) use self::parse::{Hosts, TargetSpec};
 pub(crate) use self::permute::Permutation;
-pub(crate) use self::ranges::{TargetSetBuilder, TooManyTargets};
+pub(crate) use self::ranges::TargetSetBuilder;
 pub(crate) use self::set::TargetSet;
 
 /// One (plan, address) to ask.

@@ -81,7 +81,7 @@ impl TargetSet {
     }
 
     /// How many targets there are, visited or not.
-    #[must_use]
+    #[cfg(test)]
     pub(crate) const fn len(&self) -> u64 {
         self.len
     }
