@@ -115,6 +115,7 @@ impl Batch {
     }
 
     /// Targets that are not asked, in the order in which they became known.
+    #[must_use]
     pub fn printed(&self) -> &[Target] {
         &self.printed
     }

@@ -70,7 +70,7 @@ impl Assembler {
         record.protocol = if is_known { leg.protocol.spec().name } else { "" };
         let ask = plan.ask(leg.protocol, &self.settings, finished.address);
         leg.protocol.decode(answers, &ask, record);
-        settle(ask.queries, finished.status, &finished.reasons, record);
+        settle(ask.queries, finished.status, finished.reasons, record);
         record.game_key = games::identify(record);
         if let Some(clones) = &mut self.clones {
             clones.flag(record);
@@ -120,7 +120,7 @@ impl Assembler {
 /// Says in `record` how each of the `queries` that were asked has ended, and the target with them. `ended` is how the
 /// engine saw it end, `reasons` what it noted on the way; what is answered, decoding has said already. An unanswered ping
 /// alone does not make a target partial.
-fn settle(queries: QuerySet, ended: Status, reasons: &Reasons, record: &mut ServerRecord) {
+fn settle(queries: QuerySet, ended: Status, reasons: Reasons, record: &mut ServerRecord) {
     // What was answered, and is not in the record, could not be decoded.
     let rest = if ended == Status::Ok { Status::Malformed } else { ended };
     let (mut any, mut all, mut strongest) = (false, true, Status::Timeout);

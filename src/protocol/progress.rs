@@ -12,26 +12,26 @@ pub(crate) struct Progress {
 impl Progress {
     /// The query that is to be asked, or is being asked; `None` when nothing is open.
     #[must_use]
-    pub(crate) fn next(&self, wanted: QuerySet) -> Option<Query> {
+    pub(crate) fn next(self, wanted: QuerySet) -> Option<Query> {
         wanted.iter().find(|query| self.is_open(*query, wanted))
     }
 
     /// The query that is being asked; behind the last one, the first that stayed unanswered.
     #[must_use]
-    pub(crate) fn asking(&self, wanted: QuerySet) -> Query {
+    pub(crate) fn asking(self, wanted: QuerySet) -> Query {
         let unanswered = || wanted.iter().find(|query| !self.answered.contains(*query));
         self.next(wanted).or_else(unanswered).unwrap_or_default()
     }
 
     /// True if `query` is wanted and neither answered nor given up.
     #[must_use]
-    pub(crate) fn is_open(&self, query: Query, wanted: QuerySet) -> bool {
+    pub(crate) fn is_open(self, query: Query, wanted: QuerySet) -> bool {
         wanted.contains(query) && !self.answered.union(self.skipped).contains(query)
     }
 
     /// The queries that were answered.
     #[must_use]
-    pub(crate) fn answered(&self) -> QuerySet {
+    pub(crate) fn answered(self) -> QuerySet {
         self.answered
     }
 

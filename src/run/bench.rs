@@ -88,13 +88,13 @@ impl Bench {
         self.network.io.as_str()
     }
 
-    /// Runs a round at `rate`, with sockets of its own, as a scan whose source goes round; none if it was stopped. `begun`
-    /// is told how to stop it.
+    /// Runs a round at `rate`, with sockets of its own, as a scan whose source goes round; none if it was stopped.
+    /// `tell_stopper` is told how to stop it.
     pub(crate) fn round(
         &self,
         rate: Option<f64>,
         length: Length,
-        begun: impl FnOnce(Stopper),
+        tell_stopper: impl FnOnce(Stopper),
         stopping: &mut dyn FnMut(&Snapshot, Duration),
     ) -> Result<Option<Round>, Error> {
         let bell = Bell::default();
@@ -109,7 +109,7 @@ impl Bench {
         let (began, _) = read_clocks();
         let engine = Engine::new(settings, Arc::clone(&self.plans), Box::new(circle), began);
         let session = Session::open(engine, (ipv4, ipv6), &self.network)?;
-        begun(session.stopper());
+        tell_stopper(session.stopper());
         let mut clock = Clock { time, bell, rang: None, stopping };
         let before = processor_time()?;
         let (outcome, collected) = session.run(Collector::new(rate), &mut clock)?;
