@@ -16,7 +16,7 @@ pub struct Local {
     pub interface: Option<String>,
     /// Sockets of each family; at least one is opened.
     pub sockets: usize,
-    /// Bytes of the receive buffers, if not [`BUFFER`](super::socket::BUFFER).
+    /// Bytes of the receive buffers, if not 16 MiB.
     pub receive_buffer: Option<usize>,
 }
 

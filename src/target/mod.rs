@@ -7,9 +7,9 @@
 //! ```
 //!
 //! A target is a plan (what to ask) at an address. However often it is named, it is visited once, and every mention
-//! lands in exactly one class of the [`Tally`]. Ranges stay ranges from the command line to the last target: the whole
+//! lands in exactly one class of the `Tally`. Ranges stay ranges from the command line to the last target: the whole
 //! of IPv4 costs as much memory as one address, because duplicates and exclusions are subtracted from the ranges
-//! (`claim`) and the order comes from a keyed permutation of the index ([`permute`]).
+//! (`claim`) and the order comes from a keyed permutation of the index (`permute`).
 //!
 //! Knowing protocols is left to others; so are the clock and the sockets.
 
