@@ -15,10 +15,10 @@
 //! ```
 //!
 //! [`protocol`] and [`engine`] know no socket and no clock: datagrams and the time are passed in, so that whole scans
-//! run in tests in virtual time. [`net`] is the one module that touches sockets, but for the thread in [`list`] that asks
-//! the Steam Web API over HTTP; the [`farm`] has simulated servers for tests, benchmarks and first tries. [`games`] is the
-//! table behind `--game` and `game_key`. [`mod@bench`] asks the same servers over and over and measures. [`capture`] reads and
-//! writes datagrams in files, and [`offline`] scans what is in them. [`doctor`] says what of a machine would lose them.
+//! run in tests in virtual time. [`net`] is the one module that touches sockets, but for the thread in `list` that asks
+//! the Steam Web API over HTTP; the `farm` has simulated servers for tests, benchmarks and first tries. [`games`] is the
+//! table behind `--game` and `game_key`. `bench` asks the same servers over and over and measures. `capture` reads and
+//! writes datagrams in files, and `offline` scans what is in them. `doctor` says what of a machine would lose them.
 
 mod bench;
 mod capture;
