@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use criterion::{Criterion, Throughput};
 
-use fragscan::protocol::a2s::Info;
+use fragscan::internals::Info;
 use fragscan::protocol::{self, AnySession, Ask, Join};
 use fragscan::record::{Flags, Query, QuerySet, QueryStatus, ServerRecord};
 use fragscan::rng::AddressHasher;

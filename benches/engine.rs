@@ -14,12 +14,11 @@ use std::time::{Duration, Instant};
 
 use criterion::{BatchSize, Criterion, Throughput};
 
-use fragscan::engine::deadlines::Deadlines;
-use fragscan::engine::limiter::Limiter;
 use fragscan::engine::{Engine, Plan, Rate, Settings};
+use fragscan::internals::{Deadlines, Limiter, Permutation};
 use fragscan::protocol;
 use fragscan::rng::AddressHasher;
-use fragscan::target::{Permutation, Source, Target};
+use fragscan::target::{Source, Target};
 
 fn main() {
     let mut criterion = Criterion::default()
@@ -56,7 +55,8 @@ struct Exchange {
 
 impl Exchange {
     fn new(now: Instant) -> Self {
-        let settings = Settings { window: WINDOW, ..Settings::unlimited(AddressHasher::new(1)) };
+        let mut settings = Settings::unlimited(AddressHasher::new(1));
+        settings.window = WINDOW;
         let plans: Arc<[Plan]> = [Plan::of(protocol::by_name("a2s").expect("it is in the registry"))].into();
         let source = Shuffled { order: Permutation::new(TARGETS.into(), 1), next: 0 };
         Self {

@@ -9,6 +9,7 @@ use crate::output::OutputError;
 
 /// Why a command failed.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum Error {
     /// What was typed cannot be done.
     #[error("{0}")]
@@ -23,7 +24,7 @@ pub enum Error {
     },
     /// A file of datagrams cannot be read.
     #[error("{0}")]
-    Capture(#[from] capture::Error),
+    Capture(String),
     /// Rows, metadata or another output cannot be written.
     #[error("{0}")]
     Output(#[from] OutputError),
@@ -48,7 +49,7 @@ pub enum Error {
 
 impl Error {
     /// A usage error with its explanation.
-    pub fn usage(message: impl Into<String>) -> Self {
+    pub(crate) fn usage(message: impl Into<String>) -> Self {
         Self::Usage(message.into())
     }
 
@@ -60,6 +61,12 @@ impl Error {
             Self::Output(_) | Self::OutputLost { .. } => ExitCode::from(OUTPUT),
             Self::Net(_) | Self::Ledger(_) | Self::Bug(_) => ExitCode::FAILURE,
         }
+    }
+}
+
+impl From<capture::Error> for Error {
+    fn from(error: capture::Error) -> Self {
+        Self::Capture(error.to_string())
     }
 }
 

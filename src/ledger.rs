@@ -13,6 +13,7 @@ use crate::record::Status;
 
 /// Everything that is counted in a run.
 #[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize)]
+#[non_exhaustive]
 pub struct Ledger {
     /// What became of the input.
     pub input: Input,
@@ -29,6 +30,7 @@ pub struct Ledger {
 /// The unit is a target: a plan and an address, after ranges and port lists are expanded. A line that cannot be read
 /// counts as one.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
+#[non_exhaustive]
 pub struct Input {
     /// All of them.
     pub read: u64,
@@ -50,6 +52,7 @@ pub struct Input {
 
 /// Targets that were asked.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
+#[non_exhaustive]
 pub struct Targets {
     /// Those whose first datagram was handed to the kernel.
     pub scheduled: u64,
@@ -59,6 +62,7 @@ pub struct Targets {
 
 /// Datagrams of the run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
+#[non_exhaustive]
 pub struct Datagrams {
     /// Handed to the kernel; the next three add up to it.
     pub sent: u64,
@@ -102,6 +106,7 @@ pub struct Datagrams {
 
 /// Rows, as the writer counts them.
 #[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize)]
+#[non_exhaustive]
 pub struct Rows {
     /// Written to every output.
     pub written: u64,
@@ -119,6 +124,7 @@ pub struct Rows {
 
 /// Datagrams of all list servers.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
+#[non_exhaustive]
 pub struct ListDatagrams {
     /// Sent to them.
     pub sent: u64,
@@ -132,7 +138,7 @@ pub struct StatusCounts([u64; Status::COUNT]);
 
 impl StatusCounts {
     /// Counts one more.
-    pub fn add(&mut self, status: Status) {
+    pub(crate) fn add(&mut self, status: Status) {
         self.0[status as usize] += 1;
     }
 
@@ -206,6 +212,7 @@ impl Ledger {
 
 /// An equation of the ledger that does not hold.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Imbalance {
     /// The equation.
     pub equation: &'static str,
@@ -228,12 +235,12 @@ pub struct Latency(Histogram<u64>);
 impl Latency {
     /// An empty distribution.
     #[must_use]
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self(Histogram::new_with_bounds(1, LONGEST_US, DIGITS).expect("the bounds are valid"))
     }
 
     /// Adds a time in microseconds.
-    pub fn record(&mut self, us: u32) {
+    pub(crate) fn record(&mut self, us: u32) {
         self.0.saturating_record(u64::from(us).max(1));
     }
 

@@ -15,26 +15,26 @@
 //! ```
 //!
 //! [`protocol`] and [`engine`] know no socket and no clock: datagrams and the time are passed in, so that whole scans
-//! run in tests in virtual time. [`net`] is the one module that touches sockets, but for the thread in [`list`] that asks
-//! the Steam Web API over HTTP; the [`farm`] has simulated servers for tests, benchmarks and first tries. [`games`] is the
-//! table behind `--game` and `game_key`. [`mod@bench`] asks the same servers over and over and measures. [`capture`] reads and
-//! writes datagrams in files, and [`offline`] scans what is in them. [`doctor`] says what of a machine would lose them.
+//! run in tests in virtual time. [`net`] is the one module that touches sockets, but for the thread in `list` that asks
+//! the Steam Web API over HTTP; the `farm` has simulated servers for tests, benchmarks and first tries. [`games`] is the
+//! table behind `--game` and `game_key`. `bench` asks the same servers over and over and measures. `capture` reads and
+//! writes datagrams in files, and `offline` scans what is in them. `doctor` says what of a machine would lose them.
 
-pub mod bench;
-pub mod capture;
-pub mod cli;
-pub mod command;
+mod bench;
+mod capture;
+mod cli;
+mod command;
 pub mod config;
-pub mod doctor;
+mod doctor;
 pub mod engine;
 pub mod error;
-pub mod farm;
+mod farm;
 pub mod games;
-pub mod input;
+mod input;
 pub mod ledger;
-pub mod list;
+mod list;
 pub mod net;
-pub mod offline;
+mod offline;
 pub mod output;
 pub mod protocol;
 pub mod record;
@@ -42,3 +42,31 @@ pub mod rng;
 pub mod run;
 pub mod target;
 pub mod wire;
+
+#[doc(hidden)]
+pub use command::program;
+
+/// For the tests and benches of this repository; nothing to depend on.
+#[doc(hidden)]
+pub mod internals {
+    use crate::protocol::AnyProtocol;
+
+    pub use crate::engine::deadlines::Deadlines;
+    pub use crate::engine::limiter::Limiter;
+    pub use crate::games::identify::identify;
+    pub use crate::protocol::a2s::Info;
+    pub use crate::protocol::persona::{GameEngine, Manner, Persona};
+    pub use crate::protocol::replies::Replies;
+    pub use crate::rng::generator::{Rng, mix};
+    pub use crate::target::permute::Permutation;
+
+    /// Answers `request` as the server `persona` would.
+    pub fn serve(protocol: AnyProtocol, persona: &Persona, request: &[u8], replies: &mut Replies) {
+        protocol.serve(persona, request, replies);
+    }
+
+    /// Answers `request` with those of the `recorded` datagrams of a server that answer it.
+    pub fn replay(protocol: AnyProtocol, request: &[u8], recorded: &[&[u8]], replies: &mut Replies) {
+        protocol.replay(request, recorded, replies);
+    }
+}

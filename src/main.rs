@@ -1,18 +1,7 @@
-//! The program: parse, dispatch, exit code.
+//! The program, all of which is in the library.
 
 use std::process::ExitCode;
 
-use clap::Parser;
-
-use fragscan::cli::Args;
-use fragscan::command;
-
 fn main() -> ExitCode {
-    match command::run(Args::parse()) {
-        Ok(code) => code,
-        Err(error) => {
-            command::say(&format_args!("fragscan: {error}"));
-            error.exit_code()
-        }
-    }
+    fragscan::program()
 }

@@ -23,7 +23,7 @@ use crate::wire::DecodeError;
 
 /// What a server once was asked and sent.
 #[derive(Debug, Default, Clone)]
-pub struct Recording {
+pub(crate) struct Recording {
     /// Its address, if the file says so.
     pub address: Option<SocketAddr>,
     /// What it was asked.
@@ -36,7 +36,7 @@ pub struct Recording {
 
 /// Sorts the datagrams of a file by server, in the order in which they appear. Without addresses it is one server.
 #[derive(Debug, Default)]
-pub struct Sorter {
+pub(crate) struct Sorter {
     recordings: Vec<Recording>,
     places: HashMap<Option<SocketAddr>, usize>,
     left_out: u64,
@@ -44,7 +44,7 @@ pub struct Sorter {
 
 /// What a [`Sorter`] made of a file.
 #[derive(Debug)]
-pub struct Sorted {
+pub(crate) struct Sorted {
     /// What was recorded of each server.
     pub recordings: Vec<Recording>,
     /// Addresses that were left out because nothing that they sent or were sent is of any protocol here.
@@ -55,7 +55,7 @@ pub struct Sorted {
 
 impl Sorter {
     /// Adds the next datagram.
-    pub fn push(&mut self, datagram: Datagram) {
+    pub(crate) fn push(&mut self, datagram: Datagram) {
         let Datagram { from, to, at_us, data, .. } = datagram;
         let is_request = is_request(datagram.direction, &data);
         let server = if is_request { to } else { from };
@@ -75,13 +75,13 @@ impl Sorter {
     }
 
     /// What has no address from here on was sent by another server.
-    pub fn next_file(&mut self) {
+    pub(crate) fn next_file(&mut self) {
         self.places.remove(&None);
     }
 
     /// Everything that was pushed, sorted.
     #[must_use]
-    pub fn finish(self) -> Sorted {
+    pub(crate) fn finish(self) -> Sorted {
         let all = self.recordings.len();
         let recordings: Vec<_> = self.recordings.into_iter().filter(Recording::is_known).collect();
         Sorted { strangers: all - recordings.len(), recordings, left_out: self.left_out }
@@ -92,7 +92,7 @@ impl Recording {
     /// What it answers when it is asked in `protocol` once more. Where nobody wrote down the questions, it is not known how
     /// often it was asked, and it gives its challenge again when that is sent back.
     #[must_use]
-    pub fn answers(&self, protocol: AnyProtocol) -> Vec<&[u8]> {
+    pub(crate) fn answers(&self, protocol: AnyProtocol) -> Vec<&[u8]> {
         let is_challenge = |reply: &&Vec<u8>| matches!(alone(protocol, reply), Ok(Step::Move(_)));
         let again = self.replies.iter().filter(|reply| self.requests.is_empty() && is_challenge(reply));
         self.replies.iter().chain(again).map(Vec::as_slice).collect()
@@ -110,7 +110,7 @@ impl Recording {
 /// Makes a record of each of `recordings`, in their order, and shows it to `row`. If no protocol is given each server
 /// speaks the one that it seems to; if no queries are given those were asked that any server answered. Virtual time
 /// begins at `now`.
-pub fn records(
+pub(crate) fn records(
     recordings: &[Recording],
     protocol: Option<AnyProtocol>,
     queries: Option<QuerySet>,
@@ -148,13 +148,13 @@ pub fn records(
 
 /// The protocol that a server speaks, as far as what was recorded tells.
 #[must_use]
-pub fn recognise(recording: &Recording) -> AnyProtocol {
+pub(crate) fn recognise(recording: &Recording) -> AnyProtocol {
     recognise_among(protocol::of_servers(), recording)
 }
 
 /// The one of `protocols` that most of the recorded replies belong to, and then most of the requests, which may have been
 /// tries in several; or the first one of these.
-pub fn recognise_among(protocols: impl Iterator<Item = AnyProtocol>, recording: &Recording) -> AnyProtocol {
+pub(crate) fn recognise_among(protocols: impl Iterator<Item = AnyProtocol>, recording: &Recording) -> AnyProtocol {
     let score = |protocol: &AnyProtocol| {
         let asks = recording.requests.iter().filter(|request| is_request_of(*protocol, request)).count();
         let answers = recording.replies.iter().filter(|reply| belongs_to(*protocol, reply)).count();
@@ -183,7 +183,7 @@ fn alone(protocol: AnyProtocol, reply: &[u8]) -> Result<Step, DecodeError> {
 
 /// True if `data` is a question, as far as its direction or its bytes tell.
 #[must_use]
-pub fn is_request(direction: Direction, data: &[u8]) -> bool {
+pub(crate) fn is_request(direction: Direction, data: &[u8]) -> bool {
     match direction {
         Direction::Request => true,
         Direction::Reply => false,
@@ -193,7 +193,7 @@ pub fn is_request(direction: Direction, data: &[u8]) -> bool {
 
 /// The protocol in which `request` was asked of a server that speaks `spoken`: that one, unless only another knows it.
 #[must_use]
-pub fn asked_in(spoken: AnyProtocol, request: &[u8]) -> AnyProtocol {
+pub(crate) fn asked_in(spoken: AnyProtocol, request: &[u8]) -> AnyProtocol {
     let mut known = std::iter::once(spoken).chain(protocol::all());
     known.find(|protocol| is_request_of(*protocol, request)).unwrap_or(spoken)
 }

@@ -10,7 +10,7 @@ use memchr::memchr;
 
 /// A cursor over the bytes of one datagram.
 #[derive(Debug, Clone)]
-pub struct Reader<'a> {
+pub(crate) struct Reader<'a> {
     data: &'a [u8],
     at: usize,
 }
@@ -18,31 +18,31 @@ pub struct Reader<'a> {
 impl<'a> Reader<'a> {
     /// A cursor at the first byte of `data`.
     #[must_use]
-    pub const fn new(data: &'a [u8]) -> Self {
+    pub(crate) const fn new(data: &'a [u8]) -> Self {
         Self { data, at: 0 }
     }
 
     /// Offset of the next byte from the start of the datagram.
     #[must_use]
-    pub const fn position(&self) -> usize {
+    pub(crate) const fn position(&self) -> usize {
         self.at
     }
 
     /// Everything that was not read yet.
     #[must_use]
-    pub fn rest(&self) -> &'a [u8] {
+    pub(crate) fn rest(&self) -> &'a [u8] {
         self.data.get(self.at..).unwrap_or_default()
     }
 
     /// Everything that was not read yet, which is read by it.
-    pub fn take_rest(&mut self) -> &'a [u8] {
+    pub(crate) fn take_rest(&mut self) -> &'a [u8] {
         let rest = self.rest();
         self.at += rest.len();
         rest
     }
 
     /// The next `count` bytes, or as many as there are.
-    pub fn take(&mut self, count: usize) -> &'a [u8] {
+    pub(crate) fn take(&mut self, count: usize) -> &'a [u8] {
         let rest = self.rest();
         let taken = rest.get(..count).unwrap_or(rest);
         self.at += taken.len();
@@ -51,18 +51,18 @@ impl<'a> Reader<'a> {
 
     /// True when every byte was read.
     #[must_use]
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.rest().is_empty()
     }
 
     /// The next byte, which stays unread.
     #[must_use]
-    pub fn peek(&self) -> Option<u8> {
+    pub(crate) fn peek(&self) -> Option<u8> {
         self.data.get(self.at).copied()
     }
 
     /// Skips `prefix` if it comes next, and says whether it did.
-    pub fn skip(&mut self, prefix: &[u8]) -> bool {
+    pub(crate) fn skip(&mut self, prefix: &[u8]) -> bool {
         let found = self.rest().starts_with(prefix);
         if found {
             self.at += prefix.len();
@@ -71,7 +71,7 @@ impl<'a> Reader<'a> {
     }
 
     /// The next `count` bytes.
-    pub fn bytes(&mut self, count: usize) -> Result<&'a [u8], DecodeError> {
+    pub(crate) fn bytes(&mut self, count: usize) -> Result<&'a [u8], DecodeError> {
         let end = self.at.checked_add(count).ok_or_else(|| self.cut())?;
         let taken = self.data.get(self.at..end).ok_or_else(|| self.cut())?;
         self.at = end;
@@ -79,35 +79,35 @@ impl<'a> Reader<'a> {
     }
 
     /// The next `N` bytes as an array.
-    pub fn array<const N: usize>(&mut self) -> Result<[u8; N], DecodeError> {
+    pub(crate) fn array<const N: usize>(&mut self) -> Result<[u8; N], DecodeError> {
         let found = self.rest().first_chunk::<N>().copied().ok_or_else(|| self.cut())?;
         self.at += N;
         Ok(found)
     }
 
     /// One byte.
-    pub fn u8(&mut self) -> Result<u8, DecodeError> {
+    pub(crate) fn u8(&mut self) -> Result<u8, DecodeError> {
         self.array::<1>().map(|[byte]| byte)
     }
 
     /// Two bytes, little-endian.
-    pub fn u16_le(&mut self) -> Result<u16, DecodeError> {
+    pub(crate) fn u16_le(&mut self) -> Result<u16, DecodeError> {
         self.array().map(u16::from_le_bytes)
     }
 
     /// Four bytes, little-endian.
-    pub fn u32_le(&mut self) -> Result<u32, DecodeError> {
+    pub(crate) fn u32_le(&mut self) -> Result<u32, DecodeError> {
         self.array().map(u32::from_le_bytes)
     }
 
     /// Eight bytes, little-endian.
-    pub fn u64_le(&mut self) -> Result<u64, DecodeError> {
+    pub(crate) fn u64_le(&mut self) -> Result<u64, DecodeError> {
         self.array().map(u64::from_le_bytes)
     }
 
     /// An address of `N` bytes, 4 (IPv4) or 16 (IPv6), and a port behind it, both in network order. An IPv4-mapped IPv6
     /// address is the IPv4 address.
-    pub fn address<const N: usize>(&mut self) -> Result<SocketAddr, DecodeError>
+    pub(crate) fn address<const N: usize>(&mut self) -> Result<SocketAddr, DecodeError>
     where
         IpAddr: From<[u8; N]>,
     {
@@ -119,7 +119,7 @@ impl<'a> Reader<'a> {
     }
 
     /// The bytes up to the next NUL, which is read but not returned. Without a NUL nothing is read.
-    pub fn cstr(&mut self) -> Result<&'a [u8], DecodeError> {
+    pub(crate) fn cstr(&mut self) -> Result<&'a [u8], DecodeError> {
         let rest = self.rest();
         let end = memchr(0, rest).ok_or_else(|| self.error(Problem::Unterminated))?;
         self.at += end + 1;
@@ -128,7 +128,7 @@ impl<'a> Reader<'a> {
 
     /// An error at the current position.
     #[must_use]
-    pub fn error(&self, problem: Problem) -> DecodeError {
+    pub(crate) fn error(&self, problem: Problem) -> DecodeError {
         DecodeError { problem, at: u32::try_from(self.at).unwrap_or(u32::MAX) }
     }
 
@@ -149,7 +149,7 @@ pub struct DecodeError {
 impl DecodeError {
     /// An error at byte `at`.
     #[must_use]
-    pub const fn new(problem: Problem, at: u32) -> Self {
+    pub(crate) const fn new(problem: Problem, at: u32) -> Self {
         Self { problem, at }
     }
 }
@@ -164,6 +164,7 @@ impl std::error::Error for DecodeError {}
 
 /// What can be wrong with bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Problem {
     /// The datagram ends before the field does.
     Cut,
@@ -192,7 +193,7 @@ impl Problem {
 }
 
 /// Appends `text` and a NUL. A NUL inside `text` would end it early for the reader; callers pass none.
-pub fn put_cstr(out: &mut Vec<u8>, text: &[u8]) {
+pub(crate) fn put_cstr(out: &mut Vec<u8>, text: &[u8]) {
     out.extend_from_slice(text);
     out.push(0);
 }

@@ -7,11 +7,9 @@ use std::collections::BTreeMap;
 use std::env;
 use std::net::SocketAddr;
 
-use fragscan::protocol::{
-    self, AnyProtocol, AnySession, Ask, Dissection, Found, GameEngine, Join, Manner, Next, Persona, Replies, Step,
-};
+use fragscan::internals::{GameEngine, Manner, Persona, Replies, Rng, mix, replay, serve};
+use fragscan::protocol::{self, AnyProtocol, AnySession, Ask, Dissection, Found, Join, Next, Step};
 use fragscan::record::{QuerySet, ServerRecord};
-use fragscan::rng::{Rng, mix};
 use peak_alloc::PeakAlloc;
 
 #[global_allocator]
@@ -81,9 +79,9 @@ fn read(protocol: AnyProtocol, data: &[u8], reply: &[u8]) -> usize {
     let _ = protocol.dissect(data, &[reply], &mut notes);
     drop(notes);
     let mut served = Replies::default();
-    protocol.serve(&Persona::default(), data, &mut served);
-    protocol.replay(data, &[reply, data], &mut served);
-    protocol.replay(reply, &[reply, data], &mut served);
+    serve(protocol, &Persona::default(), data, &mut served);
+    replay(protocol, data, &[reply, data], &mut served);
+    replay(protocol, reply, &[reply, data], &mut served);
     ALLOCATOR.peak_usage().saturating_sub(before)
 }
 
@@ -155,7 +153,7 @@ fn talk(protocol: AnyProtocol, persona: &Persona) -> Vec<Vec<u8>> {
         let mut request = Vec::new();
         protocol.request(&session, &ask, &mut request);
         let mut replies = Replies::default();
-        protocol.serve(persona, &request, &mut replies);
+        serve(protocol, persona, &request, &mut replies);
         let all: Vec<&[u8]> = replies.iter().collect();
         let mut answered = None;
         for (number, reply) in all.iter().enumerate() {

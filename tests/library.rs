@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::sync::mpsc;
 use std::task::Poll;
 use std::thread;
+use std::time::Duration;
 
 use fragscan::config::{RateLimit, ScanOptions};
 use fragscan::engine::Plan;
@@ -57,7 +58,7 @@ fn addresses_of_an_iterator_are_asked_once_and_what_is_excluded_is_not() {
     let addresses = [1, 2, 1, 3, 2, 1].map(silent).into_iter().chain([SocketAddr::from(([10, 0, 0, 1], 9))]);
     let mut options = options(&["127.0.9.3:9"]);
     options.input.exclude.push("127.0.9.2".into());
-    options.limits.timeout = std::time::Duration::from_millis(20);
+    options.limits.timeout = Duration::from_millis(20);
     options.limits.retries = 0;
     let scan = Scan::new(options).with_targets(addresses);
     let outcome = scan.for_each(move |record| sender.send(record.address).expect("somebody listens")).run();
@@ -120,7 +121,7 @@ fn a_source_of_its_own_is_asked_by_its_plans_and_a_sink_that_has_enough_ends_the
     for (wanted, kept, complete) in [(u64::MAX, 0, true), (3, 20, false)] {
         let plans = ["a2s", "quake3"].map(|name| Plan::of(protocol::by_name(name).expect("it is known")));
         let mut options = options(&[]);
-        options.limits.timeout = std::time::Duration::from_millis(20);
+        options.limits.timeout = Duration::from_millis(20);
         options.limits.retries = 0;
         options.limits.window = 4;
         let scan = Scan::new(options).with_source(Own { left: 60, kept, waits: false }, plans.to_vec());
@@ -137,8 +138,8 @@ fn a_source_of_its_own_is_asked_by_its_plans_and_a_sink_that_has_enough_ends_the
 #[test]
 fn a_run_is_stopped_from_anywhere_and_accounts_for_what_it_did_not_ask() {
     let mut options = options(&["127.0.7.0/24:9"]);
-    options.limits.timeout = std::time::Duration::from_secs(600);
-    options.limits.target_timeout = Some(std::time::Duration::from_secs(600));
+    options.limits.timeout = Duration::from_mins(10);
+    options.limits.target_timeout = Some(Duration::from_mins(10));
     options.limits.window = 2;
     let run = Scan::new(options).prepare().expect("it opens");
     let stopper = run.stopper();

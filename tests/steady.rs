@@ -8,10 +8,10 @@ use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use fragscan::engine::{Batch, Engine, Plan, Settings};
-use fragscan::output::csv::Csv;
-use fragscan::output::{Assembler, Epoch, RowFormat};
-use fragscan::protocol::{self, Persona, Replies};
-use fragscan::record::{ServerRecord, all_columns};
+use fragscan::internals::{Persona, Replies, serve};
+use fragscan::output::{Assembler, Epoch, Format, Look, RowFormat};
+use fragscan::protocol;
+use fragscan::record::ServerRecord;
 use fragscan::rng::AddressHasher;
 use fragscan::target::{Origin, Origins, Source, Target};
 
@@ -25,7 +25,7 @@ struct Scan {
     replies: Replies,
     assembler: Assembler,
     record: ServerRecord,
-    csv: Csv,
+    csv: Box<dyn RowFormat>,
     lines: Vec<u8>,
     rows: usize,
 }
@@ -33,7 +33,8 @@ struct Scan {
 impl Scan {
     fn new() -> Self {
         let now = Instant::now();
-        let settings = Settings { window: WINDOW, ..Settings::unlimited(AddressHasher::new(1)) };
+        let mut settings = Settings::unlimited(AddressHasher::new(1));
+        settings.window = WINDOW;
         let plans: Arc<[Plan]> = [Plan::of(protocol::by_name("a2s").expect("it is in the registry"))].into();
         let origins = Origins::default();
         let origin =
@@ -45,9 +46,9 @@ impl Scan {
             asked: VecDeque::new(),
             spare: Vec::new(),
             replies: Replies::default(),
-            assembler: Assembler { plans, origins, settings, epoch: Epoch { instant: now, unix_us: 0 }, clones: None },
+            assembler: Assembler::new(plans, origins, settings, Epoch { instant: now, unix_us: 0 }),
             record: ServerRecord::new(),
-            csv: Csv::new(&all_columns()),
+            csv: Format::Csv.writer(None, Look::default()),
             lines: Vec::new(),
             rows: 0,
         }
@@ -76,7 +77,7 @@ impl Scan {
                     ..Persona::default()
                 };
                 self.replies.clear();
-                protocol.serve(&persona, &request, &mut self.replies);
+                serve(protocol, &persona, &request, &mut self.replies);
                 for reply in self.replies.iter() {
                     self.engine.handle_datagram(self.now, self.now, server, reply);
                 }

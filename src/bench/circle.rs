@@ -9,11 +9,11 @@ use crate::target::{Source, Target};
 
 /// Ends a round: no target is given out once it has rung.
 #[derive(Debug, Clone, Default)]
-pub struct Bell(Arc<AtomicBool>);
+pub(crate) struct Bell(Arc<AtomicBool>);
 
 impl Bell {
     /// Ends the round.
-    pub fn ring(&self) {
+    pub(crate) fn ring(&self) {
         self.0.store(true, Ordering::Relaxed);
     }
 
@@ -24,7 +24,7 @@ impl Bell {
 
 /// Goes round through the targets; one that is in flight waits for its turn.
 #[derive(Debug)]
-pub struct Circle {
+pub(crate) struct Circle {
     idle: VecDeque<Target>,
     /// Queries that are left.
     left: u64,
@@ -34,7 +34,7 @@ pub struct Circle {
 impl Circle {
     /// Asks `targets` until `bell` rings, or `count` queries were begun.
     #[must_use]
-    pub fn new(targets: &[Target], count: Option<u64>, bell: Bell) -> Self {
+    pub(crate) fn new(targets: &[Target], count: Option<u64>, bell: Bell) -> Self {
         Self { idle: targets.iter().copied().collect(), left: count.unwrap_or(u64::MAX), bell }
     }
 }

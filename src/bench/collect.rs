@@ -10,7 +10,7 @@ use crate::record::Status;
 
 /// Counts finished queries.
 #[derive(Debug, Clone)]
-pub struct Collector {
+pub(crate) struct Collector {
     /// Datagrams a second at which queries are sent.
     rate: Option<f64>,
     collected: Collected,
@@ -20,7 +20,7 @@ pub struct Collector {
 
 /// What became of the queries of a round.
 #[derive(Debug, Clone)]
-pub struct Collected {
+pub(crate) struct Collected {
     /// How they ended.
     pub statuses: StatusCounts,
     /// Queries that an even pace would have sent as well, and that never left: the loop stood still, or every address
@@ -40,7 +40,7 @@ pub struct Collected {
 impl Collector {
     /// For a round at `rate` datagrams a second; `None` is as fast as possible, with no plan to fall behind.
     #[must_use]
-    pub fn new(rate: Option<f64>) -> Self {
+    pub(crate) fn new(rate: Option<f64>) -> Self {
         let empty = empty_histogram();
         let collected = Collected {
             statuses: StatusCounts::default(),
@@ -54,7 +54,7 @@ impl Collector {
     }
 
     /// Counts a query.
-    pub fn add(&mut self, finished: &Finished) {
+    pub(crate) fn add(&mut self, finished: &Finished) {
         let collected = &mut self.collected;
         collected.statuses.add(finished.status);
         self.datagrams += u64::from(finished.sent);
@@ -87,7 +87,7 @@ impl Collector {
 
     /// What was counted.
     #[must_use]
-    pub fn finish(self) -> Collected {
+    pub(crate) fn finish(self) -> Collected {
         self.collected
     }
 }
@@ -95,13 +95,13 @@ impl Collector {
 impl Collected {
     /// Queries that were answered; of several things asked, one at least was.
     #[must_use]
-    pub fn answered(&self) -> u64 {
+    pub(crate) fn answered(&self) -> u64 {
         self.statuses.of(Status::Ok) + self.statuses.of(Status::Partial)
     }
 
     /// Queries to which nothing came, or not all pieces of it.
     #[must_use]
-    pub fn unanswered(&self) -> u64 {
+    pub(crate) fn unanswered(&self) -> u64 {
         self.statuses.of(Status::Timeout) + self.statuses.of(Status::SplitIncomplete)
     }
 }

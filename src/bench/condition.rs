@@ -8,7 +8,7 @@ use super::round::Round;
 
 /// A number, and what it must not be.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Condition {
+pub(crate) struct Condition {
     text: String,
     metric: &'static str,
     above: bool,
@@ -17,7 +17,7 @@ pub struct Condition {
 }
 
 /// Reads conditions such as `p99>50ms,loss>0.1%`; `time` reads milliseconds, `rate` a rate.
-pub fn conditions(
+pub(crate) fn conditions(
     text: &str,
     time: impl Fn(&str) -> Option<f64>,
     rate: impl Fn(&str) -> Option<f64>,
@@ -57,7 +57,7 @@ impl Condition {
     /// Its value over `rounds` if the condition holds: that of the median. What was not measured is no reason to pass:
     /// then a condition on times holds too, with no value.
     #[must_use]
-    pub fn holds(&self, rounds: &[&Round]) -> Option<Held<'_>> {
+    pub(crate) fn holds(&self, rounds: &[&Round]) -> Option<Held<'_>> {
         let metric = Metric::named(self.metric)?;
         let value = metric.spread(rounds.iter().copied()).map(|spread| spread.median);
         let holds = value.is_none_or(|value| match value.total_cmp(&self.limit) {
@@ -71,7 +71,7 @@ impl Condition {
 
 /// A condition that holds.
 #[derive(Debug, Clone, Copy)]
-pub struct Held<'a> {
+pub(crate) struct Held<'a> {
     condition: &'a Condition,
     value: Option<f64>,
 }

@@ -4,7 +4,7 @@ use super::round::Round;
 
 /// What the search has found.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct SearchResult {
+pub(crate) struct SearchResult {
     /// Number of the round with the highest rate at which every query was answered in time, if there is one.
     pub best: Option<usize>,
     /// Answers a second beyond which a higher rate brought no more.
@@ -13,7 +13,7 @@ pub struct SearchResult {
 
 /// A likely limit of the server.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Plateau {
+pub(crate) struct Plateau {
     /// Answers a second, in the middle of what was seen.
     pub answers_per_second: f64,
     /// Datagrams a second that were sent: the least and the most at which there were no more answers than that.
@@ -25,7 +25,7 @@ pub struct Plateau {
 ///
 /// The first round finds out what "as fast as possible" is. If that loses nothing, it is the answer; else it is looked
 /// for between a hundredth of it and it, in steps that halve the ratio.
-pub fn find_max<E>(
+pub(crate) fn find_max<E>(
     mut run: impl FnMut(Option<f64>) -> Result<Option<Round>, E>,
 ) -> Result<(Vec<Round>, SearchResult), E> {
     let mut rounds = Vec::new();

@@ -6,7 +6,7 @@ use hdrhistogram::Histogram;
 
 /// The distribution of `times` (microseconds), with values in milliseconds.
 #[must_use]
-pub fn hgrm(times: &Histogram<u64>) -> String {
+pub(crate) fn hgrm(times: &Histogram<u64>) -> String {
     let mut text = format!("{:>12} {:>14} {:>10} {:>14}\n\n", "Value", "Percentile", "TotalCount", "1/(1-Percentile)");
     let mut total = 0;
     for step in times.iter_quantiles(TICKS) {

@@ -5,7 +5,7 @@ use hdrhistogram::Histogram;
 use super::round::Round;
 
 /// A number that a round has.
-pub struct Metric {
+pub(crate) struct Metric {
     /// Its name, with the unit at its end where it has one.
     pub name: &'static str,
     /// Its value; none if nothing was measured.
@@ -14,7 +14,7 @@ pub struct Metric {
 
 /// Median, least and most of some rounds.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Spread {
+pub(crate) struct Spread {
     /// Of an even number, the mean of the two in the middle.
     pub median: f64,
     /// Least.
@@ -26,13 +26,13 @@ pub struct Spread {
 impl Metric {
     /// The metric of that name.
     #[must_use]
-    pub fn named(name: &str) -> Option<&'static Self> {
+    pub(crate) fn named(name: &str) -> Option<&'static Self> {
         METRICS.iter().find(|metric| metric.name == name)
     }
 
     /// Its median and spread over `rounds`; none if no round has it.
     #[must_use]
-    pub fn spread<'a>(&self, rounds: impl IntoIterator<Item = &'a Round>) -> Option<Spread> {
+    pub(crate) fn spread<'a>(&self, rounds: impl IntoIterator<Item = &'a Round>) -> Option<Spread> {
         let mut values: Vec<f64> = rounds.into_iter().filter_map(|round| (self.of)(round)).collect();
         values.sort_unstable_by(f64::total_cmp);
         let (min, max) = (*values.first()?, *values.last()?);
@@ -46,7 +46,7 @@ fn ms(times: &Histogram<u64>, quantile: f64) -> Option<f64> {
 }
 
 /// All of them, in the order of the columns.
-pub const METRICS: &[Metric] = &[
+pub(crate) const METRICS: &[Metric] = &[
     Metric { name: "seconds", of: |round| Some(round.seconds) },
     Metric { name: "queries", of: |round| Some(round.queries as f64) },
     Metric { name: "answered", of: |round| Some(round.answered as f64) },

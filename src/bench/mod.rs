@@ -28,12 +28,11 @@ mod round;
 #[cfg(test)]
 mod tests;
 
-pub use circle::{Bell, Circle};
-pub use collect::{Collected, Collector};
-pub use condition::{Condition, conditions};
-pub use find::{Plateau, SearchResult, find_max};
-pub use hgrm::hgrm;
-pub use metrics::{METRICS, Metric, Spread};
-pub use pace::{Pace, Ramp};
-pub use report::{About, Report, csv, json, text};
-pub use round::{Cost, Round};
+pub(crate) use circle::{Bell, Circle};
+pub(crate) use collect::{Collected, Collector};
+pub(crate) use condition::{Condition, conditions};
+pub(crate) use find::find_max;
+pub(crate) use hgrm::hgrm;
+pub(crate) use pace::{Pace, Ramp};
+pub(crate) use report::{About, Report, csv, json, text};
+pub(crate) use round::{Cost, Round};

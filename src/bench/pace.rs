@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 /// At which rates rounds are run, in datagrams a second; `None` is as fast as possible.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Pace {
+pub(crate) enum Pace {
     /// All rounds at one rate.
     Fixed(Option<f64>),
     /// One round at each step.
@@ -15,7 +15,7 @@ pub enum Pace {
 
 /// Steps of rising rate, evenly apart.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Ramp {
+pub(crate) struct Ramp {
     /// The first.
     pub from: f64,
     /// The last.
@@ -27,7 +27,7 @@ pub struct Ramp {
 impl Pace {
     /// The highest rate that is sent at.
     #[must_use]
-    pub const fn highest(&self) -> Option<f64> {
+    pub(crate) const fn highest(&self) -> Option<f64> {
         match self {
             Self::Fixed(rate) => *rate,
             Self::Ramp(ramp) => Some(ramp.to),
@@ -38,7 +38,7 @@ impl Pace {
 
 impl Ramp {
     /// Reads `FROM-TO` or `FROM-TOxSTEPS`, where `rate` reads a rate.
-    pub fn parse(text: &str, rate: impl Fn(&str) -> Option<f64>) -> Result<Self, String> {
+    pub(crate) fn parse(text: &str, rate: impl Fn(&str) -> Option<f64>) -> Result<Self, String> {
         let wrong = || format!("{text:?} is no ramp: write it as 1k-20k, or 1k-20kx10 for ten steps");
         let (rates, steps) = match text.rsplit_once('x') {
             Some((rates, steps)) => (rates, u32::from_str(steps).map_err(|_| wrong())?),
@@ -56,7 +56,7 @@ impl Ramp {
     }
 
     /// The rates.
-    pub fn rates(self) -> impl Iterator<Item = f64> {
+    pub(crate) fn rates(self) -> impl Iterator<Item = f64> {
         let Self { from, to, steps } = self;
         (0..steps).map(move |step| from + (to - from) * f64::from(step) / f64::from(steps - 1))
     }

@@ -15,7 +15,7 @@ use super::round::Round;
 
 /// What was benchmarked, and how.
 #[derive(Debug, Clone, serde::Serialize)]
-pub struct About {
+pub(crate) struct About {
     /// Name and version of the program.
     pub program: String,
     /// How many addresses were asked in turn.
@@ -36,7 +36,7 @@ pub struct About {
 
 /// All rounds, and what follows from them.
 #[derive(Debug)]
-pub struct Report {
+pub(crate) struct Report {
     /// What was benchmarked.
     pub about: About,
     /// At which rates.
@@ -50,7 +50,7 @@ pub struct Report {
 impl Report {
     /// The rounds that the summary is about: all at a fixed rate, else the best one.
     #[must_use]
-    pub fn summarised(&self) -> Vec<&Round> {
+    pub(crate) fn summarised(&self) -> Vec<&Round> {
         let best = self.found.and_then(|found| self.rounds.get(found.best?));
         match (self.pace, best) {
             (Pace::Fixed(_), _) => self.rounds.iter().collect(),
@@ -64,7 +64,7 @@ impl Report {
 
     /// Groups of rounds that conditions are checked on: each step of a ramp on its own, else what is summarised.
     #[must_use]
-    pub fn judged(&self) -> Vec<Vec<&Round>> {
+    pub(crate) fn judged(&self) -> Vec<Vec<&Round>> {
         match self.pace {
             Pace::Ramp(_) => self.rounds.iter().map(|round| vec![round]).collect(),
             _ => vec![self.summarised()],
@@ -74,7 +74,7 @@ impl Report {
 
 /// One JSON object, with the histograms in HdrHistogram's compressed form (V2, base64).
 #[must_use]
-pub fn json(report: &Report) -> String {
+pub(crate) fn json(report: &Report) -> String {
     let rounds: Vec<Value> = report.rounds.iter().map(round_json).collect();
     let summarised = report.summarised();
     let summary: Map<_, _> = METRICS
@@ -128,7 +128,7 @@ fn packed(times: &Histogram<u64>) -> Option<String> {
 
 /// One row a round, and median, least and most of those that the summary is about.
 #[must_use]
-pub fn csv(report: &Report) -> String {
+pub(crate) fn csv(report: &Report) -> String {
     let mut text = String::from("round,rate");
     let row = |head: &str, cells: &mut dyn Iterator<Item = Option<f64>>| {
         let cells: String =
@@ -161,7 +161,7 @@ fn tidy(value: f64) -> Value {
 
 /// Tables for people.
 #[must_use]
-pub fn text(report: &Report) -> String {
+pub(crate) fn text(report: &Report) -> String {
     let About { targets, queries, timeout_ms, retries, window, adaptive_window, .. } = &report.about;
     let mut text = format!(
         "{targets} {}, {queries}; timeout {timeout_ms} ms, {retries} retries, window {}{window}\n\n",

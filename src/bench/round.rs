@@ -11,7 +11,7 @@ use crate::record::Status;
 
 /// What a round has cost this machine.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Cost {
+pub(crate) struct Cost {
     /// Processor time of the thread that sends and receives.
     pub of_loop: Duration,
     /// That of the whole process, simulated servers included.
@@ -22,7 +22,7 @@ pub struct Cost {
 
 /// What a round has measured: `queries = answered + late + lost_there + lost_here + failed`.
 #[derive(Debug, Clone)]
-pub struct Round {
+pub(crate) struct Round {
     /// Datagrams a second that were asked for; `None` is as many as possible.
     pub rate: Option<f64>,
     /// The window at the end, if it found its own size.
@@ -58,7 +58,7 @@ pub struct Round {
 impl Round {
     /// Puts together what was counted. `began` and `ended` are those of the sending.
     #[must_use]
-    pub fn new(
+    pub(crate) fn new(
         rate: Option<f64>,
         (began, ended): (Instant, Option<Instant>),
         collected: Collected,
@@ -96,7 +96,7 @@ impl Round {
 
     /// Percent of the queries that were lost, there or here.
     #[must_use]
-    pub fn loss(&self) -> f64 {
+    pub(crate) fn loss(&self) -> f64 {
         self.percent(self.lost_there + self.lost_here)
     }
 
@@ -112,19 +112,19 @@ impl Round {
 
     /// Answers a second.
     #[must_use]
-    pub fn answers_per_second(&self) -> f64 {
+    pub(crate) fn answers_per_second(&self) -> f64 {
         self.per_second(self.answered)
     }
 
     /// Datagrams a second that were sent.
     #[must_use]
-    pub fn sent_per_second(&self) -> f64 {
+    pub(crate) fn sent_per_second(&self) -> f64 {
         self.per_second(self.datagrams.sent)
     }
 
     /// Every query was answered, and in time.
     #[must_use]
-    pub fn is_lossless(&self) -> bool {
+    pub(crate) fn is_lossless(&self) -> bool {
         self.queries > 0 && self.answered == self.queries
     }
 }

@@ -4,6 +4,8 @@ use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use super::find::SearchResult;
+use super::metrics::{Metric, Spread};
 use super::*;
 use crate::engine::testing::{List, Simulation, protocol, settings, start};
 use crate::engine::{Engine, Plan, Rate, Settings, Snapshot};

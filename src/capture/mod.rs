@@ -19,7 +19,7 @@ mod fragments;
 mod hex;
 mod layers;
 mod packets;
-pub mod raw;
+pub(crate) mod raw;
 mod skipped;
 #[cfg(test)]
 mod tests;
@@ -28,12 +28,12 @@ mod unpack;
 use std::io::{self, BufRead, Read};
 use std::net::SocketAddr;
 
-pub use hex::HexError;
-pub use skipped::Skipped;
+pub(crate) use hex::HexError;
+pub(crate) use skipped::Skipped;
 
 /// A datagram as a file holds it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Datagram {
+pub(crate) struct Datagram {
     /// Who sent it, if the file says so.
     pub from: Option<SocketAddr>,
     /// To whom it was sent, if the file says so.
@@ -50,7 +50,7 @@ pub struct Datagram {
 
 /// Whether a datagram asks or answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Direction {
+pub(crate) enum Direction {
     /// Sent to a server (`>` in a hex file).
     Request,
     /// Sent by a server (`<` in a hex file).
@@ -61,7 +61,7 @@ pub enum Direction {
 
 /// Everything in a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Reading {
+pub(crate) struct Reading {
     /// The datagrams in the order of the file; one that came in fragments stands where its last fragment does.
     pub datagrams: Vec<Datagram>,
     /// What else is in the file.
@@ -113,14 +113,14 @@ pub enum Error {
 
 /// Reads everything in `input`, or nothing: the first error ends it. `name` is what messages call the input (a path, or
 /// "standard input").
-pub fn read(name: &str, input: impl Read) -> Result<Reading, Error> {
+pub(crate) fn read(name: &str, input: impl Read) -> Result<Reading, Error> {
     let mut capture = open(name, input)?;
     let datagrams = capture.by_ref().collect::<Result<_, _>>()?;
     Ok(Reading { datagrams, skipped: capture.skipped() })
 }
 
 /// Recognises the format of `input` and gives an iterator over its datagrams, for files that are large or damaged.
-pub fn open<'a>(name: &str, input: impl Read + 'a) -> Result<Capture<'a>, Error> {
+pub(crate) fn open<'a>(name: &str, input: impl Read + 'a) -> Result<Capture<'a>, Error> {
     let failed = |source| Error::Io { name: name.into(), source };
     let (head, input) = unpack::unpacked(input).map_err(failed)?;
     let format = if packets::is_capture(&head) {
@@ -135,7 +135,7 @@ pub fn open<'a>(name: &str, input: impl Read + 'a) -> Result<Capture<'a>, Error>
 
 /// The datagrams of a file, one at a time. After an [`Error::Hex`] the next line follows; after any other error, and
 /// after the end, there is nothing more.
-pub struct Capture<'a> {
+pub(crate) struct Capture<'a> {
     format: Format<'a>,
     ended: bool,
 }
@@ -148,7 +148,7 @@ enum Format<'a> {
 impl Capture<'_> {
     /// What was skipped so far. Fragments that still wait for the others are counted among it.
     #[must_use]
-    pub fn skipped(&self) -> Skipped {
+    pub(crate) fn skipped(&self) -> Skipped {
         match &self.format {
             Format::Hex(_) => Skipped::default(),
             Format::Packets(_, layers) => layers.skipped(),
@@ -157,7 +157,7 @@ impl Capture<'_> {
 
     /// What a pcapng says to whoever reads it, once its first datagram was read.
     #[must_use]
-    pub fn comment(&self) -> Option<&str> {
+    pub(crate) fn comment(&self) -> Option<&str> {
         match &self.format {
             Format::Hex(_) => None,
             Format::Packets(packets, _) => packets.comment(),

@@ -17,7 +17,7 @@ use etherparse::{PacketBuilder, PacketBuilderStep, UdpHeader};
 use super::layers::link;
 
 /// Appends what a file begins with. `comment` is for whoever reads it: [`Capture::comment`](super::Capture::comment).
-pub fn put_header(out: &mut Vec<u8>, comment: &str) {
+pub(crate) fn put_header(out: &mut Vec<u8>, comment: &str) {
     put_block(out, SECTION_HEADER, |out| {
         out.extend(BYTE_ORDER.to_le_bytes());
         out.extend(1_u16.to_le_bytes());
@@ -39,7 +39,7 @@ pub fn put_header(out: &mut Vec<u8>, comment: &str) {
 /// Where one address is IPv4 and the other is not, both are written as IPv6 (`::ffff:192.0.2.1`). Of a payload that
 /// is longer than UDP can carry (65,507 bytes in IPv4, 65,527 in IPv6; no socket gives one) only that much is written,
 /// beside a length that tells.
-pub fn put_datagram(out: &mut Vec<u8>, at_us: i64, from: SocketAddr, to: SocketAddr, data: &[u8]) {
+pub(crate) fn put_datagram(out: &mut Vec<u8>, at_us: i64, from: SocketAddr, to: SocketAddr, data: &[u8]) {
     let at_us = u64::try_from(at_us).unwrap_or_default();
     let (headers, most) = headers(from, to);
     let original = headers.size(data.len());

@@ -5,7 +5,7 @@ use std::fmt;
 
 /// How many packets of a capture gave no datagram, and why.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Skipped {
+pub(crate) struct Skipped {
     /// Packets of other protocols.
     pub not_udp: u64,
     /// Packets that were captured in part only (the snap length of the capture).
@@ -21,7 +21,7 @@ pub struct Skipped {
 impl Skipped {
     /// How many packets that is.
     #[must_use]
-    pub fn total(&self) -> u64 {
+    pub(crate) fn total(&self) -> u64 {
         self.not_udp + self.cut + self.fragments + self.malformed + self.unknown_link.values().sum::<u64>()
     }
 

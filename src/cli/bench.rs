@@ -10,7 +10,7 @@ use super::protocol::{self, Protocol};
 /// `fragscan bench`.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
-pub struct BenchArgs {
+pub(crate) struct BenchArgs {
     /// Whom to ask, as in `fragscan scan`; farm:N is N simulated servers
     #[arg(value_name = "TARGET", required = true)]
     pub targets: Vec<String>,

@@ -7,7 +7,7 @@ use clap::ValueEnum;
 
 /// `--order`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Order {
+pub(crate) enum Order {
     /// Pseudo-random, so that no network is asked in a burst
     Shuffled,
     /// As they were named
@@ -16,7 +16,7 @@ pub enum Order {
 
 /// `--io`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Io {
+pub(crate) enum Io {
     /// The same as mmsg
     Auto,
     /// Up to 64 datagrams per system call
@@ -27,7 +27,7 @@ pub enum Io {
 
 /// `--color`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Color {
+pub(crate) enum Color {
     /// On a terminal, unless NO_COLOR is set
     Auto,
     /// Everywhere
@@ -38,7 +38,7 @@ pub enum Color {
 
 /// A word of `--queries`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Query {
+pub(crate) enum Query {
     /// Name, map, number of players
     Info,
     /// Who plays
@@ -53,7 +53,7 @@ pub enum Query {
 
 /// `--format` of rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum RowFormat {
+pub(crate) enum RowFormat {
     /// Columns for a person
     Table,
     /// Comma-separated values with a header
@@ -65,7 +65,7 @@ pub enum RowFormat {
 
 /// `--format` of `fragscan query`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum QueryFormat {
+pub(crate) enum QueryFormat {
     /// For a person: one line for each fact
     Text,
     /// One JSON object per line
@@ -75,7 +75,7 @@ pub enum QueryFormat {
 
 /// `--format` of `fragscan decode`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum DecodeFormat {
+pub(crate) enum DecodeFormat {
     /// Every field of each datagram, for a terminal
     Table,
     /// The same in Markdown
@@ -89,7 +89,7 @@ pub enum DecodeFormat {
 
 /// `--format` of `fragscan bench`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum ReportFormat {
+pub(crate) enum ReportFormat {
     /// Tables for a person
     Text,
     /// One object, with histograms
@@ -100,7 +100,7 @@ pub enum ReportFormat {
 
 /// `--format` of `fragscan doctor`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum DoctorFormat {
+pub(crate) enum DoctorFormat {
     /// For a person
     Text,
     /// An array with one object per check
@@ -109,7 +109,7 @@ pub enum DoctorFormat {
 
 /// `--format` of `fragscan fields`: who reads our outputs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Reader {
+pub(crate) enum Reader {
     /// SQL
     #[value(name = "duckdb")]
     DuckDb,
@@ -121,7 +121,7 @@ pub enum Reader {
 
 /// `--mix`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Mix {
+pub(crate) enum Mix {
     /// Source servers that answer
     Sound,
     /// Some servers of every kind
@@ -130,7 +130,7 @@ pub enum Mix {
 
 /// `--master-style`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum MasterStyle {
+pub(crate) enum MasterStyle {
     /// Page by page, where the protocol has pages
     Paged,
     /// Everything, whatever was asked for

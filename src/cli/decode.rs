@@ -10,7 +10,7 @@ use super::protocol::{self, Protocol};
 /// `fragscan decode`.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
-pub struct DecodeArgs {
+pub(crate) struct DecodeArgs {
     /// Files of datagrams (`-` is standard input): pcapng and pcap, as `fragscan scan --raw`, tcpdump and Wireshark
     /// write them, or hex with one datagram a line, `#` comments, and `> ` or `< ` before what was asked or answered;
     /// also packed as .gz or .zst

@@ -10,7 +10,7 @@ use super::choice::DoctorFormat;
     after_help = "Exit code 1 if something will lose datagrams. Nothing is changed, and nothing is sent but a few \
     empty datagrams over loopback."
 )]
-pub struct DoctorArgs {
+pub(crate) struct DoctorArgs {
     /// Datagrams a second of the scan that is meant to run, as in 2000, 50k, max or auto [default: 2000]
     #[arg(short, long, value_name = "RATE", alias = "max-rate")]
     pub rate: Option<String>,

@@ -10,7 +10,7 @@ use super::protocol::{Master, Protocols};
 /// `fragscan farm`.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
-pub struct FarmArgs {
+pub(crate) struct FarmArgs {
     /// Serve lists of these servers too, on 127.0.0.1: those of the first kind below at --master-port, each further
     /// kind at the next port; separate several words with commas; not with --bind or --replay
     #[arg(
@@ -162,7 +162,7 @@ pub struct FarmArgs {
 
 impl FarmArgs {
     /// The shares that were typed, by name.
-    pub fn shares(&self) -> impl Iterator<Item = (&'static str, &str)> {
+    pub(crate) fn shares(&self) -> impl Iterator<Item = (&'static str, &str)> {
         [
             ("challenge", &self.challenge),
             ("split", &self.split),

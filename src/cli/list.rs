@@ -10,7 +10,7 @@ use super::choice::RowFormat;
 /// `fragscan list`.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
-pub struct ListArgs {
+pub(crate) struct ListArgs {
     /// Where the lists are: valve-master://HOST:PORT?region=all&filter=/appid/730, hl1-master://HOST:PORT,
     /// quake3-master://HOST:PORT?protocol=68&game=NAME or steam-api:?filter=/appid/730
     #[arg(value_name = "URL", required = true)]
@@ -71,7 +71,7 @@ pub struct ListArgs {
 
 /// What is asked of Steam's lists, and how. Both commands have the lists themselves in an argument `from`.
 #[derive(Debug, Args)]
-pub struct SteamArgs {
+pub(crate) struct SteamArgs {
     /// Ask valve-master and steam-api lists for servers of this Steam application only
     #[arg(long, value_name = "ID", requires = "from")]
     pub app: Option<u32>,
@@ -87,7 +87,7 @@ pub struct SteamArgs {
 
 /// Where datagrams are sent from.
 #[derive(Debug, Args)]
-pub struct SendingArgs {
+pub(crate) struct SendingArgs {
     /// Send from this address of ours; once for IPv4 and once for IPv6
     #[arg(long, value_name = "IP", help_heading = "Network", alias = "bind")]
     pub source_ip: Vec<IpAddr>,

@@ -11,24 +11,24 @@
 use clap::{Args as ClapArgs, Parser, Subcommand};
 
 mod bench;
-pub mod choice;
+pub(crate) mod choice;
 mod decode;
 mod doctor;
 mod farm;
 mod list;
-pub mod protocol;
+pub(crate) mod protocol;
 mod query;
 mod scan;
 
 use choice::{Reader, RowFormat};
 
-pub use bench::BenchArgs;
-pub use decode::DecodeArgs;
-pub use doctor::DoctorArgs;
-pub use farm::FarmArgs;
-pub use list::{ListArgs, SendingArgs, SteamArgs};
-pub use query::QueryArgs;
-pub use scan::ScanArgs;
+pub(crate) use bench::BenchArgs;
+pub(crate) use decode::DecodeArgs;
+pub(crate) use doctor::DoctorArgs;
+pub(crate) use farm::FarmArgs;
+pub(crate) use list::{ListArgs, SendingArgs, SteamArgs};
+pub(crate) use query::QueryArgs;
+pub(crate) use scan::ScanArgs;
 
 /// Everything that can be typed.
 #[derive(Debug, Parser)]
@@ -38,7 +38,7 @@ pub use scan::ScanArgs;
     say: one row a server, and an account of every target and every datagram."
 )]
 #[command(after_help = EXAMPLES)]
-pub struct Args {
+pub(crate) struct Args {
     /// What to do.
     #[command(subcommand)]
     pub command: Command,
@@ -46,7 +46,7 @@ pub struct Args {
 
 /// The subcommands.
 #[derive(Debug, Subcommand)]
-pub enum Command {
+pub(crate) enum Command {
     /// Ask many servers and write one row for each
     Scan(ScanArgs),
     /// Print the servers of lists without asking them
@@ -75,7 +75,7 @@ pub enum Command {
 
 /// `fragscan fields`.
 #[derive(Debug, ClapArgs)]
-pub struct FieldsArgs {
+pub(crate) struct FieldsArgs {
     /// Print a typed reader of the output instead
     #[arg(short, long, value_name = "FORMAT", value_enum, ignore_case = true)]
     pub format: Option<Reader>,
@@ -84,7 +84,7 @@ pub struct FieldsArgs {
 /// `fragscan games`.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "Exit code 1 if there is none.")]
-pub struct GamesArgs {
+pub(crate) struct GamesArgs {
     /// Print only games that have WORD in their key or name, or as their app id
     #[arg(value_name = "WORD")]
     pub word: Option<String>,
@@ -97,7 +97,7 @@ pub struct GamesArgs {
 
 /// `fragscan completions`.
 #[derive(Debug, ClapArgs)]
-pub struct CompletionsArgs {
+pub(crate) struct CompletionsArgs {
     /// The shell
     pub shell: clap_complete::Shell,
 }

@@ -9,7 +9,7 @@ use crate::protocol::{AnyProtocol, by_name, of_lists, of_servers};
 
 /// `--protocol`.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Protocol {
+pub(crate) enum Protocol {
     /// Whatever the servers answer.
     Auto,
     /// This one, which may be one of list servers.
@@ -43,7 +43,7 @@ fn words(
 
 /// `--protocols` of `fragscan farm`.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Protocols {
+pub(crate) enum Protocols {
     /// Whichever a server is asked in.
     Any,
     /// One for each server.
@@ -71,7 +71,7 @@ impl ValueEnum for Protocols {
 
 /// A word of `--master` of `fragscan farm`.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Master {
+pub(crate) enum Master {
     /// List servers of this protocol.
     Only(AnyProtocol),
     /// List servers of every kind.

@@ -8,7 +8,7 @@ use super::protocol::{self, Protocol};
 /// `fragscan query`.
 #[derive(Debug, Args)]
 #[command(after_help = "Exit code 1 if a server did not answer.")]
-pub struct QueryArgs {
+pub(crate) struct QueryArgs {
     /// Whom to ask: [PROTOCOL://]HOST[:PORT], HOST an address or a name
     #[arg(value_name = "ADDRESS", required = true)]
     pub addresses: Vec<String>,

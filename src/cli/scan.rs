@@ -11,7 +11,7 @@ use super::protocol::{self, Protocol};
 /// `fragscan scan`.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
-pub struct ScanArgs {
+pub(crate) struct ScanArgs {
     /// Whom to ask: [PROTOCOL://]HOST[:PORT[-PORT][,PORT…]]; HOST is an IPv4 or [IPv6] address, a range a-b, a CIDR
     /// block or a name; farm:N is N simulated servers, 'farm:N?loss=5%&silent=10%' worse ones
     #[arg(value_name = "TARGET")]

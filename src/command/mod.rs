@@ -4,6 +4,8 @@ use std::fmt;
 use std::io::{self, BufWriter, ErrorKind, Write};
 use std::process::ExitCode;
 
+use clap::Parser;
+
 use crate::cli::{Args, Command};
 use crate::error::Error;
 use crate::output::OutputError;
@@ -25,8 +27,38 @@ mod scan;
 mod signals;
 mod summary;
 
+/// The program: parses the command line, does what it says, and tells the exit code.
+#[must_use]
+pub fn program() -> ExitCode {
+    match run(Args::parse()) {
+        Ok(code) => code,
+        Err(error) => {
+            say(&format_args!("fragscan: {error}"));
+            error.exit_code()
+        }
+    }
+}
+
+/// Does what was typed.
+fn run(args: Args) -> Result<ExitCode, Error> {
+    match args.command {
+        Command::Scan(args) => scan::run(args),
+        Command::List(args) => list::run(args),
+        Command::Query(args) => query::run(args),
+        Command::Decode(args) => decode::run(args),
+        Command::Bench(args) => bench::run(args),
+        Command::Farm(args) => farm::run(args),
+        Command::Doctor(args) => doctor::run(args),
+        Command::Fields(args) => fields::run(&args),
+        Command::Games(args) => games::run(args),
+        Command::Protocols => protocols::run(),
+        Command::Completions(args) => manual::completions(&args),
+        Command::Man => manual::man(),
+    }
+}
+
 /// Prints a line for the user on standard error. Nobody has to be there to read it.
-pub fn say(line: &dyn fmt::Display) {
+fn say(line: &dyn fmt::Display) {
     // Names of files, and what servers said, may hold what a terminal would obey.
     let text: Vec<String> = line.to_string().split('\n').map(harmless).collect();
     let _ = writeln!(io::stderr(), "{}", text.join("\n"));
@@ -57,22 +89,4 @@ fn columns<const N: usize>(out: &mut dyn Write, rows: impl IntoIterator<Item = [
         writeln!(out, "{}", line.join("  ").trim_end())?;
     }
     Ok(())
-}
-
-/// Does what was typed.
-pub fn run(args: Args) -> Result<ExitCode, Error> {
-    match args.command {
-        Command::Scan(args) => scan::run(args),
-        Command::List(args) => list::run(args),
-        Command::Query(args) => query::run(args),
-        Command::Decode(args) => decode::run(args),
-        Command::Bench(args) => bench::run(args),
-        Command::Farm(args) => farm::run(args),
-        Command::Doctor(args) => doctor::run(args),
-        Command::Fields(args) => fields::run(&args),
-        Command::Games(args) => games::run(args),
-        Command::Protocols => protocols::run(),
-        Command::Completions(args) => manual::completions(&args),
-        Command::Man => manual::man(),
-    }
 }

@@ -9,7 +9,7 @@ use crate::cli::QueryArgs;
 use crate::cli::choice::QueryFormat;
 use crate::config;
 use crate::error::Error;
-use crate::output::{Destination, FileSink, Format, RowFormat, card::Card, table::Look};
+use crate::output::{Destination, FileSink, Format, Look, RowFormat, card::Card};
 use crate::record::Status;
 use crate::run::Scan;
 

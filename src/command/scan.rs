@@ -19,8 +19,8 @@ use crate::config::{self, AUTO, Messages, Output, ScanConfig, usual_protocol};
 use crate::engine::Plan;
 use crate::error::Error;
 use crate::input::Opened;
-use crate::output::table::Look;
-use crate::run::{Scan, USUAL_WIDTH};
+use crate::output::Look;
+use crate::run::Scan;
 use crate::target::Target;
 
 /// Scans what was typed.
@@ -70,7 +70,7 @@ fn list(scan: Scan) -> Result<ExitCode, Error> {
                 // Names are being resolved, or somebody is still writing.
                 Poll::Pending => {
                     out.flush()?;
-                    drop(after(A_WHILE).recv());
+                    let _ = after(A_WHILE).recv();
                 }
             }
             while let Some(name) = source.poll_unresolved() {
@@ -130,7 +130,8 @@ fn look(colour: Color, to_stdout: bool) -> Look {
         Color::Never => false,
         Color::Auto => terminal && env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()),
     };
-    Look { width: size.map_or(USUAL_WIDTH, |(width, _)| width.0.into()), colour }
+    let width = size.map_or(Look::default().width, |(width, _)| width.0.into());
+    Look { width, colour }
 }
 
 /// How soon a source that had nothing is asked again.

@@ -22,7 +22,7 @@ use crate::output::is_stdout;
 use crate::target::Target;
 
 /// What a benchmark does.
-pub struct BenchConfig {
+pub(crate) struct BenchConfig {
     /// Whom it asks.
     pub input: InputOptions,
     /// How, but for the rate, which is that of each round.
@@ -51,7 +51,7 @@ pub struct BenchConfig {
 
 /// How long a round is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Length {
+pub(crate) enum Length {
     /// So long.
     Time(Duration),
     /// So many queries.
@@ -59,7 +59,7 @@ pub enum Length {
 }
 
 /// Reads the arguments of `fragscan bench`.
-pub fn bench(args: BenchArgs) -> Result<BenchConfig, Error> {
+pub(crate) fn bench(args: BenchArgs) -> Result<BenchConfig, Error> {
     let length = match (args.count, args.duration.as_deref()) {
         (Some(0), _) => return Err(Error::usage("--count: write one query or more")),
         (Some(count), _) => Length::Count(count),
@@ -135,7 +135,7 @@ pub fn bench(args: BenchArgs) -> Result<BenchConfig, Error> {
 
 impl BenchConfig {
     /// Says no to load on servers that are nobody's own here: `targets` are all addresses that will be asked.
-    pub fn refuse_load(&self, targets: &[Target]) -> Result<(), Error> {
+    pub(crate) fn refuse_load(&self, targets: &[Target]) -> Result<(), Error> {
         if self.may_load || self.pace.highest().is_some_and(|rate| rate <= MOST_FOR_STRANGERS) {
             return Ok(());
         }

@@ -15,7 +15,7 @@ use crate::protocol::AnyProtocol;
 use crate::record::{QuerySet, Selection};
 
 /// What `fragscan decode` does.
-pub struct DecodeConfig {
+pub(crate) struct DecodeConfig {
     /// Files of datagrams; `-` is standard input.
     pub files: Vec<PathBuf>,
     /// What is made of them.
@@ -25,7 +25,7 @@ pub struct DecodeConfig {
 }
 
 /// What is made of datagrams.
-pub enum Form {
+pub(crate) enum Form {
     /// Each is taken apart, for a person.
     Dissection(Style),
     /// One row a server.
@@ -40,7 +40,7 @@ pub enum Form {
 }
 
 /// Reads the arguments of `fragscan decode`.
-pub fn decode(args: DecodeArgs) -> Result<DecodeConfig, Error> {
+pub(crate) fn decode(args: DecodeArgs) -> Result<DecodeConfig, Error> {
     let rows = |format| {
         Ok::<_, Error>(Form::Rows {
             format,

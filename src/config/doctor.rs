@@ -8,7 +8,7 @@ use crate::error::Error;
 
 /// What `fragscan doctor` does.
 #[derive(Debug)]
-pub struct DoctorConfig {
+pub(crate) struct DoctorConfig {
     /// The scan that is meant to run.
     pub workload: Workload,
     /// The interface to look at, if it was named.
@@ -18,7 +18,7 @@ pub struct DoctorConfig {
 }
 
 /// Reads the arguments of `fragscan doctor`.
-pub fn doctor(args: DoctorArgs) -> Result<DoctorConfig, Error> {
+pub(crate) fn doctor(args: DoctorArgs) -> Result<DoctorConfig, Error> {
     let rate = match &args.rate {
         Some(text) => limits::adaptive_rate(text)?.0.per_second(),
         None => Some(DEFAULT_RATE),

@@ -17,7 +17,7 @@ use crate::protocol::{self, AnyProtocol, Style};
 
 /// What `fragscan farm` does.
 #[derive(Debug)]
-pub struct FarmConfig {
+pub(crate) struct FarmConfig {
     /// The servers.
     pub settings: FarmSettings,
     /// Their port, or that of the first one.
@@ -36,7 +36,7 @@ pub struct FarmConfig {
 
 /// List servers of a farm.
 #[derive(Debug)]
-pub struct MasterConfig {
+pub(crate) struct MasterConfig {
     /// Their kinds.
     pub kinds: Vec<AnyProtocol>,
     /// Port of the first kind that there is.
@@ -48,7 +48,7 @@ pub struct MasterConfig {
 }
 
 /// Reads the arguments of `fragscan farm`.
-pub fn farm(args: FarmArgs) -> Result<FarmConfig, Error> {
+pub(crate) fn farm(args: FarmArgs) -> Result<FarmConfig, Error> {
     let mut settings = FarmSettings::from(args.mix);
     settings.seed = args.seed;
     settings.servers = args.servers.unwrap_or(settings.servers);
@@ -158,7 +158,7 @@ fn network(text: &str) -> Option<(Ipv4Net, bool)> {
 }
 
 /// Reads the target `farm:N?key=value&…`.
-pub fn farm_target(servers: u32, parameters: &str) -> Result<FarmSettings, Error> {
+pub(crate) fn farm_target(servers: u32, parameters: &str) -> Result<FarmSettings, Error> {
     let pairs = || parameters.split('&').filter_map(|pair| pair.split_once('='));
     let name = |key: &str| format!("farm:{servers}?{key}");
     let named = pairs().find_map(|(key, text)| (key == "mix").then_some(text));

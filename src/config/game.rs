@@ -14,7 +14,7 @@ pub(super) fn game(key: &str) -> Result<&'static Game, Error> {
 }
 
 /// What `fragscan games` does.
-pub struct GamesConfig {
+pub(crate) struct GamesConfig {
     /// The games that are listed.
     pub games: Vec<&'static Game>,
     /// As what.
@@ -24,7 +24,7 @@ pub struct GamesConfig {
 }
 
 /// Reads the arguments of `fragscan games`; standard output is a `terminal` or not.
-pub fn games(args: GamesArgs, terminal: bool) -> Result<GamesConfig, Error> {
+pub(crate) fn games(args: GamesArgs, terminal: bool) -> Result<GamesConfig, Error> {
     let word = args.word.unwrap_or_default();
     let output = outputs(&[], args.format.map(Format::from), terminal)?.remove(0);
     let games = games::all().iter().filter(|game| word.is_empty() || game.matches(&word)).collect();

@@ -94,13 +94,13 @@ impl Limits {
 
     /// Rounds in which a protocol is tried that is one of several: as many as it has tries.
     #[must_use]
-    pub fn rounds(&self) -> u8 {
+    pub(crate) fn rounds(&self) -> u8 {
         u8::try_from(self.retries.saturating_add(1)).unwrap_or(u8::MAX)
     }
 
     /// Scans of nothing but loopback bother nobody, and run as fast as they can unless told otherwise.
     #[must_use]
-    pub fn settings(&self, loopback_only: bool, seed: u64) -> Settings {
+    pub(crate) fn settings(&self, loopback_only: bool, seed: u64) -> Settings {
         let or_polite = |chosen: Option<RateLimit>, rate| {
             let usual = if loopback_only { RateLimit::Max } else { RateLimit::PerSecond(rate) };
             chosen.unwrap_or(usual).per_second()

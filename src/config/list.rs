@@ -13,7 +13,7 @@ use crate::record::{self, Selection};
 use crate::target::Order;
 
 /// Reads the arguments of `fragscan list`: a scan of which only the lists are asked.
-pub fn list(args: ListArgs, terminal: bool) -> Result<ScanConfig, Error> {
+pub(crate) fn list(args: ListArgs, terminal: bool) -> Result<ScanConfig, Error> {
     let mut options = ScanOptions {
         input: InputOptions {
             lists: args.from,

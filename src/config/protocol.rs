@@ -4,16 +4,16 @@ use crate::error::Error;
 use crate::protocol::{self, AnyProtocol};
 
 /// The word for whatever protocol a server speaks.
-pub const AUTO: &str = "auto";
+pub(crate) const AUTO: &str = "auto";
 
 /// The protocol that is spoken where nobody says which.
 #[must_use]
-pub fn usual_protocol() -> AnyProtocol {
+pub(crate) fn usual_protocol() -> AnyProtocol {
     protocol::by_name(USUAL).expect("it is in the registry")
 }
 
 /// The protocol `name` of those that ask servers themselves.
-pub fn server_protocol(name: &str) -> Result<AnyProtocol, String> {
+pub(crate) fn server_protocol(name: &str) -> Result<AnyProtocol, String> {
     let Some(protocol) = protocol::by_name(name) else {
         let known: Vec<_> = protocol::of_servers().map(|protocol| protocol.spec().name).collect();
         return Err(format!("there is no protocol {name:?} here: known are {}", known.join(", ")));

@@ -11,7 +11,7 @@ use crate::net::options::IoPath;
 use crate::target::Order;
 
 /// Reads the arguments of `fragscan query`: a scan of what was typed, without its files.
-pub fn query(args: QueryArgs) -> Result<(ScanOptions, QueryFormat), Error> {
+pub(crate) fn query(args: QueryArgs) -> Result<(ScanOptions, QueryFormat), Error> {
     if args.addresses.iter().any(|address| address.starts_with("farm:")) {
         return Err(Error::usage("simulated servers are for `fragscan scan`, or start them with `fragscan farm`"));
     }

@@ -17,7 +17,7 @@ use crate::target::Ports;
 
 /// What `fragscan scan` does.
 #[derive(Debug)]
-pub struct ScanConfig {
+pub(crate) struct ScanConfig {
     /// The scan.
     pub options: ScanOptions,
     /// Whether tables have colours.
@@ -30,7 +30,7 @@ pub struct ScanConfig {
 
 /// What is said on standard error.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Messages {
+pub(crate) struct Messages {
     /// Neither summary nor progress.
     pub quiet: bool,
     /// Progress also where there is no terminal.
@@ -40,7 +40,7 @@ pub struct Messages {
 }
 
 /// Reads the arguments of `fragscan scan`; rows go to standard output as a table by default if that is a `terminal`.
-pub fn scan(args: ScanArgs, terminal: bool) -> Result<ScanConfig, Error> {
+pub(crate) fn scan(args: ScanArgs, terminal: bool) -> Result<ScanConfig, Error> {
     let limits = Limits::read(&args)?;
     if let Some(path) = &args.raw
         && !is_stdout(path)

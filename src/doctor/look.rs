@@ -12,7 +12,7 @@ use crate::net::socket;
 
 /// Looks at this machine; datagrams leave through `interface`, or else through that of the default route.
 #[must_use]
-pub fn look(interface: Option<&str>) -> Machine {
+pub(crate) fn look(interface: Option<&str>) -> Machine {
     let interface = interface.map(str::to_owned).or_else(default_interface);
     let of_interface = |file| number(&format!("{INTERFACES}/{}/{file}", interface.as_deref()?));
     let counters = fs::read_to_string("/proc/net/snmp").unwrap_or_default();
@@ -37,7 +37,7 @@ pub fn look(interface: Option<&str>) -> Machine {
 
 /// Names of the network interfaces; none if they cannot be listed.
 #[must_use]
-pub fn interfaces() -> Option<Vec<String>> {
+pub(crate) fn interfaces() -> Option<Vec<String>> {
     // Two lines of headings, then `NAME: COUNTERS`. (The folder in /sys may be that of another network namespace.)
     let devices = fs::read_to_string("/proc/net/dev").ok()?;
     Some(devices.lines().skip(2).filter_map(|line| Some(line.rsplit_once(':')?.0.trim().to_owned())).collect())

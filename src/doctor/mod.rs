@@ -13,8 +13,8 @@ mod queue;
 mod system;
 mod tracking;
 
-pub use look::{interfaces, look};
-pub use queue::Qdisc;
+pub(crate) use look::{interfaces, look};
+pub(crate) use queue::Qdisc;
 
 use serde::Serialize;
 
@@ -22,7 +22,7 @@ use crate::net::socket::Granted;
 
 /// Pace and window of the scan that a machine is checked for.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Workload {
+pub(crate) struct Workload {
     /// Datagrams a second; `None` is as fast as possible.
     pub rate: Option<f64>,
     /// Most targets in flight.
@@ -31,7 +31,7 @@ pub struct Workload {
 
 /// What was read of a machine. What is not there could not be read.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Machine {
+pub(crate) struct Machine {
     /// The network interface that datagrams leave through.
     pub interface: Option<String>,
     /// Buffers that a scan's socket got.
@@ -66,7 +66,7 @@ pub struct Machine {
 
 /// The kernel's table of connections (conntrack).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Tracking {
+pub(crate) struct Tracking {
     /// Most entries.
     pub max: u64,
     /// Entries that there are.
@@ -79,7 +79,7 @@ pub struct Tracking {
 
 /// What one check has to say.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Finding {
+pub(crate) struct Finding {
     /// The check.
     pub name: &'static str,
     /// How bad it is.
@@ -95,7 +95,7 @@ pub struct Finding {
 /// How bad a finding is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Level {
+pub(crate) enum Level {
     /// Nothing is lost.
     Ok,
     /// Worth knowing; something may be lost now and then.
@@ -104,19 +104,6 @@ pub enum Level {
     Loss,
     /// Not looked at.
     Unknown,
-}
-
-impl Level {
-    /// The word for it.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Ok => "ok",
-            Self::Note => "note",
-            Self::Loss => "loss",
-            Self::Unknown => "unknown",
-        }
-    }
 }
 
 impl Finding {
@@ -149,7 +136,7 @@ impl Workload {
 
 /// Every check, in the order in which a datagram meets what is checked: out, back, and around it.
 #[must_use]
-pub fn examine(machine: &Machine, workload: &Workload) -> Vec<Finding> {
+pub(crate) fn examine(machine: &Machine, workload: &Workload) -> Vec<Finding> {
     vec![
         buffers::send(machine),
         queue::check(machine, workload),

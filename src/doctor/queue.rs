@@ -5,7 +5,7 @@ use crate::net::BATCH;
 
 /// A queueing discipline, as `tc -s qdisc show` prints it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Qdisc {
+pub(crate) struct Qdisc {
     /// Its name, such as `fq`.
     pub kind: String,
     /// Packets that it holds.

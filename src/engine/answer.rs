@@ -110,7 +110,7 @@ impl Engine {
             (0..flight.leg).rev().take(plan.legs.len()).filter_map(|number| Some((number, plan.leg(number)?)));
         let here = |leg: &Leg| leg.port.apply(flight.target_port) == Some(flight.address.port());
         for (number, leg) in earlier.filter(|(_, leg)| leg.protocol != current && here(leg)) {
-            let mut session = AnySession::Fresh;
+            let mut session = AnySession::default();
             let ask = plan.ask(leg.protocol, &self.settings, flight.address);
             let step = leg.protocol.receive(&mut session, &ask, data, &mut self.found);
             if let Ok(step @ (Step::Part | Step::Answer(_) | Step::Move(_))) = step {
@@ -259,6 +259,7 @@ fn since(sent: Instant, received: Instant) -> u32 {
 
 /// What is odd about a datagram that was not used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Oddity {
     /// It was ignored.
     Ignored(Ignored),

@@ -252,7 +252,7 @@ impl Flight {
     pub(super) fn begin_leg(&mut self, leg: u16, plan: &Plan, budget: Instant) {
         self.leg = leg;
         self.gap = plan.leg(leg).map_or(Duration::ZERO, |leg| leg.protocol.pace().server);
-        self.session = AnySession::Fresh;
+        self.session = AnySession::default();
         self.tries = plan.round(leg);
         self.once = plan.rounds > 1;
         self.budget = budget;

@@ -11,6 +11,7 @@ use crate::target::Target;
 
 /// One target that has ended, with everything but its decoded answers.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Finished {
     /// Address that was asked last; port 0 if none was.
     pub address: SocketAddr,
@@ -65,6 +66,7 @@ pub struct Batch {
 
 /// A datagram that was exchanged with a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Logged<'a> {
     /// To it or from it.
     pub direction: Direction,
@@ -113,6 +115,7 @@ impl Batch {
     }
 
     /// Targets that are not asked, in the order in which they became known.
+    #[must_use]
     pub fn printed(&self) -> &[Target] {
         &self.printed
     }

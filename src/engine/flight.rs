@@ -104,7 +104,7 @@ pub struct Reasons([Option<Status>; Query::COUNT]);
 
 impl Reasons {
     /// Keeps `status` for `query`, unless something that says more came before.
-    pub fn note(&mut self, query: Query, status: Status) {
+    pub(crate) fn note(&mut self, query: Query, status: Status) {
         let kept = &mut self.0[query as usize];
         if kept.is_none_or(|kept| kept.strength() < status.strength()) {
             *kept = Some(status);
@@ -112,7 +112,7 @@ impl Reasons {
     }
 
     /// The same for each of `queries`.
-    pub fn note_all(&mut self, queries: QuerySet, status: Status) {
+    pub(crate) fn note_all(&mut self, queries: QuerySet, status: Status) {
         queries.iter().for_each(|query| self.note(query, status));
     }
 
@@ -311,7 +311,7 @@ impl Flight {
             plan: 0,
             leg: 0,
             origin: 0,
-            session: AnySession::Fresh,
+            session: AnySession::default(),
             state: State::Queued,
             last_cause: Cause::First,
             tries: 0,

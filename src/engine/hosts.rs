@@ -16,7 +16,7 @@ use crate::target::Target;
 
 /// Budgets and parked targets by address.
 #[derive(Debug)]
-pub struct Hosts {
+pub(crate) struct Hosts {
     /// Time in which one datagram's worth of budget comes back; zero for no limit.
     gap: Duration,
     budgets: HashMap<IpAddr, Budget>,
@@ -31,7 +31,7 @@ pub struct Hosts {
 impl Hosts {
     /// Pacing with `gap` between two datagrams to one address, after a burst of [`BURST`].
     #[must_use]
-    pub fn new(gap: Duration) -> Self {
+    pub(crate) fn new(gap: Duration) -> Self {
         Self {
             gap,
             budgets: HashMap::new(),
@@ -45,7 +45,7 @@ impl Hosts {
     /// Decides about a new target: true if it may be asked now. Otherwise it was parked, behind others of its host.
     ///
     /// Ask [`Hosts::is_full`] first; `least` is the protocol's own gap.
-    pub fn admit(&mut self, target: Target, least: Duration, now: Instant) -> bool {
+    pub(crate) fn admit(&mut self, target: Target, least: Duration, now: Instant) -> bool {
         if self.gap.max(least).is_zero() {
             return true;
         }
@@ -59,7 +59,7 @@ impl Hosts {
     }
 
     /// Keeps `target` until `at`, which must lie in the future, whatever its host's budget.
-    pub fn postpone(&mut self, target: Target, at: Instant) {
+    pub(crate) fn postpone(&mut self, target: Target, at: Instant) {
         self.postponed.push(Reverse((at, target)));
     }
 
@@ -80,7 +80,7 @@ impl Hosts {
 
     /// Takes a target whose time has come; call until `None`.
     #[must_use]
-    pub fn poll_ready(&mut self, now: Instant) -> Option<Target> {
+    pub(crate) fn poll_ready(&mut self, now: Instant) -> Option<Target> {
         // Bounded by the targets that are postponed: none comes back before later.
         while let Some(Reverse((at, ..))) = self.postponed.peek()
             && *at <= now
@@ -120,13 +120,13 @@ impl Hosts {
 
     /// When a follow-up or a retry may leave for `ip`, `now` at the earliest: only the protocol's own gap holds it up.
     #[must_use]
-    pub fn ready_at(&self, ip: IpAddr, least: Duration, now: Instant) -> Instant {
+    pub(crate) fn ready_at(&self, ip: IpAddr, least: Duration, now: Instant) -> Instant {
         let budget = if least.is_zero() { None } else { self.budgets.get(&ip) };
         budget.map_or(now, |budget| budget.ready_at(now))
     }
 
     /// Counts a datagram that leaves for `ip` now. A protocol's own gap, `least`, knows no burst.
-    pub fn charge(&mut self, ip: IpAddr, least: Duration, now: Instant) {
+    pub(crate) fn charge(&mut self, ip: IpAddr, least: Duration, now: Instant) {
         let gap = self.gap.max(least);
         if gap.is_zero() {
             return;
@@ -142,7 +142,7 @@ impl Hosts {
 
     /// When the next target is ready.
     #[must_use]
-    pub fn earliest(&self) -> Option<Instant> {
+    pub(crate) fn earliest(&self) -> Option<Instant> {
         let parked = self.ready.peek().map(|Reverse((at, _))| *at);
         let postponed = self.postponed.peek().map(|Reverse((at, ..))| *at);
         [parked, postponed].into_iter().flatten().min()
@@ -150,13 +150,13 @@ impl Hosts {
 
     /// Targets that are kept here.
     #[must_use]
-    pub fn waiting(&self) -> usize {
+    pub(crate) fn waiting(&self) -> usize {
         self.parked.len() + self.postponed.len()
     }
 
     /// True when no further target can be kept.
     #[must_use]
-    pub fn is_full(&self) -> bool {
+    pub(crate) fn is_full(&self) -> bool {
         self.waiting() >= MOST_PARKED
     }
 }
@@ -192,9 +192,9 @@ struct Parked {
 }
 
 /// Datagrams that may go to one address at once.
-pub const BURST: u32 = 3;
+pub(crate) const BURST: u32 = 3;
 /// Most parked targets: with 16 bytes each, 4 MiB.
-pub const MOST_PARKED: usize = 1 << 18;
+pub(crate) const MOST_PARKED: usize = 1 << 18;
 const SWEEP_FROM: usize = 4096;
 const NONE: u32 = u32::MAX;
 

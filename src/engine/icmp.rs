@@ -2,6 +2,7 @@
 
 /// An ICMP error that names a datagram of ours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Icmp {
     /// The host is there and the port is closed.
     PortUnreachable,

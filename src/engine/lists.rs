@@ -14,6 +14,7 @@ use crate::target::Target;
 
 /// How a list server has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ListEnd {
     /// Number of its origin.
     pub origin: u32,
@@ -34,7 +35,7 @@ pub struct ListEnd {
 impl ListEnd {
     /// A list server that was not asked, because of `status`.
     #[must_use]
-    pub const fn unasked(origin: u32, status: Status) -> Self {
+    pub(crate) const fn unasked(origin: u32, status: Status) -> Self {
         Self { origin, status, servers: 0, is_cut: false, ragged: 0, sent: 0, received: 0 }
     }
 
@@ -54,7 +55,7 @@ impl ListEnd {
     /// Those that have `ended`, and those of `all`, by the numbers of their origins, that were not: the run was stopped
     /// before it came to them.
     #[must_use]
-    pub fn with_unasked(mut ended: Vec<Self>, all: &[u32]) -> Vec<Self> {
+    pub(crate) fn with_unasked(mut ended: Vec<Self>, all: &[u32]) -> Vec<Self> {
         let unasked: Vec<_> = all.iter().filter(|origin| ended.iter().all(|end| end.origin != **origin)).collect();
         ended.extend(unasked.into_iter().map(|origin| Self::unasked(*origin, Status::Aborted)));
         ended
@@ -62,7 +63,7 @@ impl ListEnd {
 
     /// Datagrams of all of `lists`.
     #[must_use]
-    pub fn datagrams(lists: &[Self]) -> ListDatagrams {
+    pub(crate) fn datagrams(lists: &[Self]) -> ListDatagrams {
         ListDatagrams {
             sent: lists.iter().map(|list| list.sent).sum(),
             received: lists.iter().map(|list| list.received).sum(),

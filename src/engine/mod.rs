@@ -24,16 +24,16 @@ use crate::target::Source;
 mod adapt;
 mod answer;
 mod course;
-pub mod deadlines;
+pub(crate) mod deadlines;
 mod finished;
 mod flight;
-pub mod hosts;
+mod hosts;
 mod icmp;
-pub mod limiter;
+pub(crate) mod limiter;
 mod lists;
 mod outbox;
 mod reassembly;
-pub mod recent;
+mod recent;
 mod send;
 mod settings;
 mod snapshot;
@@ -43,7 +43,8 @@ pub(crate) mod testing;
 #[cfg(test)]
 mod tests;
 
-pub use adapt::{Adapted, Change, LEAST_RATE, LEAST_WINDOW, LimitHistory, Trigger};
+pub use adapt::{Adapted, Change, LimitHistory, Trigger};
+pub(crate) use adapt::{LEAST_RATE, LEAST_WINDOW};
 pub use answer::Oddity;
 pub use finished::{Batch, Direction, Finished, Logged};
 pub use flight::{Reasons, Slot};
@@ -100,6 +101,7 @@ pub struct Engine {
 
 /// A datagram to send; its bytes were appended to the caller's buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Transmit {
     /// The flight that it belongs to: name it when the system does not send it.
     pub slot: Slot,

@@ -11,7 +11,7 @@ use crate::rng::AddressHasher;
 
 /// What is remembered of a datagram's sender.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Sender {
+pub(crate) enum Sender {
     /// It was asked and has answered.
     Answered,
     /// It was asked, and we have stopped waiting.
@@ -24,7 +24,7 @@ pub enum Sender {
 
 /// Remembers addresses.
 #[derive(Debug)]
-pub struct Recent {
+pub(crate) struct Recent {
     servers: Buckets,
     hosts: Buckets,
     hasher: AddressHasher,
@@ -33,13 +33,13 @@ pub struct Recent {
 impl Recent {
     /// Room for about `capacity` targets, within reason.
     #[must_use]
-    pub fn new(capacity: usize, hasher: AddressHasher) -> Self {
+    pub(crate) fn new(capacity: usize, hasher: AddressHasher) -> Self {
         let buckets = (capacity.clamp(LEAST, MOST) / WAYS).next_power_of_two();
         Self { servers: Buckets::new(buckets), hosts: Buckets::new(buckets), hasher }
     }
 
     /// A target has begun: its host is known.
-    pub fn begin(&mut self, address: &SocketAddr) {
+    pub(crate) fn begin(&mut self, address: &SocketAddr) {
         let hash = self.hasher.ip(&address.ip());
         if !self.hosts.has(hash, KNOWN) {
             self.hosts.put(hash, KNOWN);
@@ -47,13 +47,13 @@ impl Recent {
     }
 
     /// A target has ended.
-    pub fn end(&mut self, address: &SocketAddr, answered: bool) {
+    pub(crate) fn end(&mut self, address: &SocketAddr, answered: bool) {
         self.servers.put(self.hasher.socket(address), if answered { ANSWERED } else { KNOWN });
     }
 
     /// What is known about the sender of a datagram that no flight waits for.
     #[must_use]
-    pub fn sender(&self, address: &SocketAddr) -> Sender {
+    pub(crate) fn sender(&self, address: &SocketAddr) -> Sender {
         let hash = self.hasher.socket(address);
         if self.servers.has(hash, ANSWERED) {
             Sender::Answered

@@ -8,8 +8,9 @@ use crate::record::{Query, QuerySet};
 use crate::rng::AddressHasher;
 use crate::target::PortRule;
 
-/// Settings of a run.
+/// Settings of a run: [`Settings::unlimited`], with fields set.
 #[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
 pub struct Settings {
     /// Wait for the answer to a first try; see [`Settings::wait`].
     pub timeout: Duration,
@@ -74,7 +75,7 @@ impl Settings {
 
     /// How long all tries of one step take.
     #[must_use]
-    pub fn patience(&self) -> Duration {
+    pub(crate) fn patience(&self) -> Duration {
         (0..=self.retries).map(|number| self.wait(number)).sum()
     }
 }
@@ -84,6 +85,7 @@ const LONGEST_WAIT: Duration = Duration::from_secs(8);
 
 /// What is tried for a target, one leg after the other, until one is answered.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Plan {
     /// At least one.
     pub legs: Vec<Leg>,
@@ -117,13 +119,13 @@ impl Plan {
 
     /// True if list servers are asked, for the servers that they name; such a plan has no other legs.
     #[must_use]
-    pub fn asks_for_list(&self) -> bool {
+    pub(crate) fn asks_for_list(&self) -> bool {
         self.legs[0].protocol.lists().is_some()
     }
 
     /// True if no leg is in another protocol.
     #[must_use]
-    pub fn speaks_only(&self, protocol: AnyProtocol) -> bool {
+    pub(crate) fn speaks_only(&self, protocol: AnyProtocol) -> bool {
         self.legs.iter().all(|leg| leg.protocol == protocol)
     }
 
@@ -135,14 +137,14 @@ impl Plan {
 
     /// The round of the leg that has this number, from 0.
     #[must_use]
-    pub fn round(&self, number: u16) -> u32 {
+    pub(crate) fn round(&self, number: u16) -> u32 {
         u32::from(number) / self.legs.len().max(1) as u32
     }
 
     /// The first leg from number `from` on that can be asked for a target with port `own`, and its port: one whose rule
     /// gives a port, and that does not repeat an earlier leg of its round.
     #[must_use]
-    pub fn next_leg(&self, from: u16, own: u16) -> Option<(u16, u16)> {
+    pub(crate) fn next_leg(&self, from: u16, own: u16) -> Option<(u16, u16)> {
         let asks = |leg: &Leg| leg.port.apply(own).map(|port| (leg.protocol, port));
         let count = self.legs.len() * usize::from(self.rounds);
         (from..count.try_into().unwrap_or(u16::MAX)).find_map(|number| {

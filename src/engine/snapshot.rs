@@ -6,6 +6,7 @@ use crate::ledger::{Datagrams, Targets};
 
 /// How a scan stands.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub struct Snapshot {
     /// Counters of targets.
     pub targets: Targets,

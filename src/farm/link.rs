@@ -7,7 +7,7 @@ use crate::rng::{Rng, unit};
 
 /// How bad a link is, in each direction.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct LinkSettings {
+pub(crate) struct LinkSettings {
     /// Datagrams that are lost.
     pub loss: Share,
     /// Datagrams that arrive twice.
@@ -21,14 +21,14 @@ pub struct LinkSettings {
 impl LinkSettings {
     /// True when every datagram arrives at once and in order.
     #[must_use]
-    pub fn is_perfect(&self) -> bool {
+    pub(crate) fn is_perfect(&self) -> bool {
         *self == Self::default()
     }
 }
 
 /// One direction of a link.
 #[derive(Debug, Clone)]
-pub struct Link {
+pub(crate) struct Link {
     settings: LinkSettings,
     rng: Rng,
 }
@@ -36,12 +36,12 @@ pub struct Link {
 impl Link {
     /// A link whose fates follow from `seed`.
     #[must_use]
-    pub fn new(settings: LinkSettings, seed: u64) -> Self {
+    pub(crate) fn new(settings: LinkSettings, seed: u64) -> Self {
         Self { settings, rng: Rng::new(seed) }
     }
 
     /// What becomes of the next datagram: after which delay it arrives, and its second copy.
-    pub fn fate(&mut self) -> [Option<Duration>; 2] {
+    pub(crate) fn fate(&mut self) -> [Option<Duration>; 2] {
         let LinkSettings { duplicate, .. } = self.settings;
         let twice = self.rng.chance(duplicate.fraction());
         [self.copy(), if twice { self.copy() } else { None }]

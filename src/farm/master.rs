@@ -8,7 +8,7 @@ use crate::protocol::{self, AnyProtocol, Replies, Roll, Style};
 
 /// List servers, by the numbers of their ports behind the first one.
 #[derive(Debug, Clone)]
-pub struct Masters {
+pub(crate) struct Masters {
     /// Which kinds there are, and what each lists; the number of a kind is its place in the registry.
     kinds: Arc<[(AnyProtocol, Vec<SocketAddrV4>)]>,
     style: Style,
@@ -17,7 +17,7 @@ pub struct Masters {
 impl Masters {
     /// Those of `kinds`, each of which lists the servers of `farm` that speak what it is a list of.
     #[must_use]
-    pub fn new(kinds: &[AnyProtocol], style: Style, farm: &Farm) -> Self {
+    pub(crate) fn new(kinds: &[AnyProtocol], style: Style, farm: &Farm) -> Self {
         let listed = |kind: AnyProtocol| {
             let speaks = |spoken: AnyProtocol| kind.lists().is_some_and(|listed| spoken.is_called(listed));
             let indices = (0..farm.len()).filter(|index| farm.protocol(*index).is_none_or(speaks));
@@ -34,7 +34,7 @@ impl Masters {
     }
 
     /// Those that there are, with their numbers.
-    pub fn numbered(&self) -> impl Iterator<Item = (u32, AnyProtocol)> {
+    pub(crate) fn numbered(&self) -> impl Iterator<Item = (u32, AnyProtocol)> {
         let has = |kind| self.kinds.iter().any(|(known, _)| *known == kind);
         (0_u32..).zip(protocol::of_lists()).filter(move |(_, kind)| has(*kind))
     }

@@ -4,29 +4,29 @@
 //! every run. The servers answer through [`Protocol::serve`](crate::protocol::Protocol::serve); [`link`] loses, delays,
 //! repeats and reorders datagrams; [`serve`] puts a farm on real sockets, and [`site`] says where.
 
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::SocketAddr;
 
 use crate::protocol::{self, AnyProtocol, Auto, GameEngine, Manner, Persona, Replies};
 use crate::rng::{AddressHasher, mix, unit};
 
-pub mod link;
+pub(crate) mod link;
 mod master;
 mod replay;
-pub mod serve;
+pub(crate) mod serve;
 mod settings;
 mod share;
-pub mod site;
+pub(crate) mod site;
 
-pub use master::Masters;
-pub use replay::{Recorded, ReplayFarm};
-pub use settings::{FarmSettings, SettingError, Speaks};
-pub use share::{Share, ShareError};
+pub(crate) use master::Masters;
+pub(crate) use replay::{Recorded, ReplayFarm};
+pub(crate) use settings::{FarmSettings, Speaks};
+pub(crate) use share::Share;
 
 use site::Place;
 
 /// A farm of `settings.servers` servers, at 127.0.0.2 and on and all on one port unless it is said to be elsewhere.
 #[derive(Debug, Clone, Copy)]
-pub struct Farm {
+pub(crate) struct Farm {
     settings: FarmSettings,
     place: Place,
     port: u16,
@@ -36,7 +36,7 @@ pub struct Farm {
 
 /// How a server of a farm behaves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Behaviour {
+pub(crate) enum Behaviour {
     /// It answers, one way or another.
     Answers(Manner),
     /// It never answers.
@@ -48,44 +48,38 @@ pub enum Behaviour {
 impl Farm {
     /// A farm on `port`; its refused servers are said to be on `closed_port`.
     #[must_use]
-    pub fn new(settings: FarmSettings, port: u16, closed_port: u16) -> Self {
+    pub(crate) fn new(settings: FarmSettings, port: u16, closed_port: u16) -> Self {
         let challenges = AddressHasher::new(settings.seed ^ CHALLENGE);
         Self { settings, place: Place::LOOPBACK, port, closed_port, challenges }
     }
 
     /// The same farm elsewhere, with challenges that only those know who know `secret`.
     #[must_use]
-    pub fn at(self, place: Place, secret: u64) -> Self {
+    pub(crate) fn at(self, place: Place, secret: u64) -> Self {
         Self { place, challenges: AddressHasher::new(secret), ..self }
     }
 
     /// How many servers there are.
     #[must_use]
-    pub fn len(&self) -> u32 {
+    pub(crate) fn len(&self) -> u32 {
         self.settings.servers
-    }
-
-    /// True when there is none.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
     }
 
     /// What was asked for.
     #[must_use]
-    pub fn settings(&self) -> &FarmSettings {
+    pub(crate) fn settings(&self) -> &FarmSettings {
         &self.settings
     }
 
     /// Port of all servers that are not refused, or of the first one.
     #[must_use]
-    pub fn port(&self) -> u16 {
+    pub(crate) fn port(&self) -> u16 {
         self.port
     }
 
     /// Address at which server `index` is to be asked.
     #[must_use]
-    pub fn address(&self, index: u32) -> SocketAddr {
+    pub(crate) fn address(&self, index: u32) -> SocketAddr {
         let mut address = self.place.address(index, self.port);
         if matches!(self.place, Place::Addresses(_)) && self.behaviour(index) == Behaviour::Refused {
             address.set_port(self.closed_port);
@@ -94,14 +88,14 @@ impl Farm {
     }
 
     /// The server at `ip`, where all have one port.
-    #[must_use]
-    pub fn index_of(&self, ip: Ipv4Addr) -> Option<u32> {
+    #[cfg(test)]
+    pub(crate) fn index_of(&self, ip: std::net::Ipv4Addr) -> Option<u32> {
         self.place.index(ip, 0).filter(|index| *index < self.len())
     }
 
     /// How server `index` behaves.
     #[must_use]
-    pub fn behaviour(&self, index: u32) -> Behaviour {
+    pub(crate) fn behaviour(&self, index: u32) -> Behaviour {
         let FarmSettings { silent, refused, banned, malformed, challenge_loop, challenge_only, .. } = self.settings;
         let behaviours = [
             (silent, Behaviour::Silent),
@@ -116,7 +110,7 @@ impl Farm {
 
     /// What server `index` is, for `client`.
     #[must_use]
-    pub fn persona(&self, index: u32, client: SocketAddr) -> Persona {
+    pub(crate) fn persona(&self, index: u32, client: SocketAddr) -> Persona {
         let FarmSettings { ship, goldsource, dual, legacy, .. } = self.settings;
         let engines = [
             (ship, GameEngine::TheShip),
@@ -145,7 +139,7 @@ impl Farm {
 
     /// The one protocol that server `index` speaks; `None` if it speaks any.
     #[must_use]
-    pub fn protocol(&self, index: u32) -> Option<AnyProtocol> {
+    pub(crate) fn protocol(&self, index: u32) -> Option<AnyProtocol> {
         match self.settings.speaks {
             Speaks::Any => return None,
             Speaks::Only(protocol) => return Some(protocol),
@@ -174,7 +168,7 @@ impl Farm {
 }
 
 /// Servers, by their numbers from 0.
-pub trait Servers: Clone + Send + 'static {
+pub(crate) trait Servers: Clone + Send + 'static {
     /// How many there are.
     fn count(&self) -> u32;
 
@@ -210,7 +204,7 @@ impl Servers for Farm {
 }
 
 /// Most servers on loopback: the last one is at 127.255.255.254, since 127.255.255.255 is a broadcast address.
-pub const MOST_SERVERS: u32 = 0x7FFF_FFFE - 0x7F00_0002 + 1;
+pub(crate) const MOST_SERVERS: u32 = 0x7FFF_FFFE - 0x7F00_0002 + 1;
 
 const BEHAVIOUR: u64 = 1;
 const CHALLENGE: u64 = 2;
@@ -222,7 +216,7 @@ const PROTOCOL: u64 = 7;
 
 #[cfg(test)]
 mod tests {
-    use std::net::IpAddr;
+    use std::net::{IpAddr, Ipv4Addr};
 
     use super::*;
 

@@ -9,7 +9,7 @@ use crate::protocol::{AnyProtocol, Replies};
 
 /// A server as it was recorded.
 #[derive(Debug, Clone)]
-pub struct Recorded {
+pub(crate) struct Recorded {
     /// What it is called: usually the file.
     pub name: String,
     /// What it speaks.
@@ -20,7 +20,7 @@ pub struct Recorded {
 
 /// Recorded servers at 127.0.0.2 and on, all on one port.
 #[derive(Debug, Clone)]
-pub struct ReplayFarm {
+pub(crate) struct ReplayFarm {
     servers: Arc<[Recorded]>,
     port: u16,
 }
@@ -28,13 +28,13 @@ pub struct ReplayFarm {
 impl ReplayFarm {
     /// `servers`, in their order, on `port`.
     #[must_use]
-    pub fn new(servers: Vec<Recorded>, port: u16) -> Self {
+    pub(crate) fn new(servers: Vec<Recorded>, port: u16) -> Self {
         Self { servers: servers.into(), port }
     }
 
     /// The servers and where they are to be asked.
     #[must_use]
-    pub fn iter(&self) -> impl ExactSizeIterator<Item = (SocketAddr, &Recorded)> {
+    pub(crate) fn iter(&self) -> impl ExactSizeIterator<Item = (SocketAddr, &Recorded)> {
         let at = |index| Place::LOOPBACK.address(index, self.port).into();
         (0..self.servers.len()).map(move |index| (at(index as u32), &self.servers[index]))
     }

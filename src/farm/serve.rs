@@ -29,7 +29,7 @@ use crate::net::{BATCH, Error, socket, sys};
 use crate::protocol::Replies;
 
 /// Servers that answer until it is dropped.
-pub struct Serving<S: Servers = Farm> {
+pub(crate) struct Serving<S: Servers = Farm> {
     servers: S,
     stop: Arc<AtomicBool>,
     waker: Waker,
@@ -38,7 +38,7 @@ pub struct Serving<S: Servers = Farm> {
 
 /// What a farm did.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Served {
+pub(crate) struct Served {
     /// Datagrams that arrived for a server.
     pub requests: u64,
     /// Datagrams that were sent back.
@@ -54,14 +54,14 @@ pub struct Served {
 }
 
 /// Starts a farm on `port`, or on any free port.
-pub fn start(settings: FarmSettings, port: Option<u16>) -> Result<Serving, Error> {
+pub(crate) fn start(settings: FarmSettings, port: Option<u16>) -> Result<Serving, Error> {
     let make = |port| Ok(Farm::new(settings, port, closed_port(port)?));
     start_servers(make, settings.link, settings.seed, port)
 }
 
 /// Starts the servers that `make` gives for a port, with a `link` to them whose fates follow from `seed`, on `port` or on
 /// any free one.
-pub fn start_servers<S: Servers>(
+pub(crate) fn start_servers<S: Servers>(
     make: impl FnOnce(u16) -> io::Result<S>,
     link: LinkSettings,
     seed: u64,
@@ -77,7 +77,12 @@ pub fn start_servers<S: Servers>(
 }
 
 /// Starts list servers on 127.0.0.1, from `port` on, with a `link` to them whose fates follow from `seed`.
-pub fn start_masters(masters: &Masters, link: LinkSettings, seed: u64, port: u16) -> Result<Serving<Masters>, Error> {
+pub(crate) fn start_masters(
+    masters: &Masters,
+    link: LinkSettings,
+    seed: u64,
+    port: u16,
+) -> Result<Serving<Masters>, Error> {
     let place = Place::Ports(Ipv4Addr::LOCALHOST);
     let failed = |address| move |source| Error::new("starting list servers on", address, source);
     let open = |number| {
@@ -89,7 +94,7 @@ pub fn start_masters(masters: &Masters, link: LinkSettings, seed: u64, port: u16
 }
 
 /// Starts a farm at a site, on `port` or from that on, for the site's clients and nobody else.
-pub fn start_at(settings: FarmSettings, Site { place, clients }: Site, port: u16) -> Result<Serving, Error> {
+pub(crate) fn start_at(settings: FarmSettings, Site { place, clients }: Site, port: u16) -> Result<Serving, Error> {
     let launch = || {
         // Whoever knows the seed must not know the challenges of others.
         let secret = RandomState::new().hash_one(settings.seed);
@@ -148,13 +153,13 @@ fn launch<S: Servers>(
 impl<S: Servers> Serving<S> {
     /// The servers that answer.
     #[must_use]
-    pub fn servers(&self) -> &S {
+    pub(crate) fn servers(&self) -> &S {
         &self.servers
     }
 
     /// Stops it and says what it did.
     #[must_use]
-    pub fn stop(mut self) -> Served {
+    pub(crate) fn stop(mut self) -> Served {
         self.end().unwrap_or_default()
     }
 

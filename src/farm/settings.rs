@@ -7,7 +7,7 @@ use crate::protocol::AnyProtocol;
 
 /// What a farm is like. Shares are of all servers.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct FarmSettings {
+pub(crate) struct FarmSettings {
     /// Number of servers.
     pub servers: u32,
     /// Decides everything random.
@@ -72,7 +72,7 @@ impl Default for FarmSettings {
 impl FarmSettings {
     /// Some servers of every kind that there is.
     #[must_use]
-    pub fn of_every_kind() -> Self {
+    pub(crate) fn of_every_kind() -> Self {
         let one = Share::percent(1.0);
         Self {
             ship: Share::percent(3.0),
@@ -90,7 +90,7 @@ impl FarmSettings {
     }
 
     /// The share called `name`, as it is written on the command line.
-    pub fn share_mut(&mut self, name: &str) -> Option<&mut Share> {
+    pub(crate) fn share_mut(&mut self, name: &str) -> Option<&mut Share> {
         Some(match name {
             "challenge" => &mut self.challenge,
             "split" => &mut self.split,
@@ -113,7 +113,7 @@ impl FarmSettings {
     }
 
     /// Checks what no single setting can.
-    pub fn validate(self) -> Result<Self, SettingError> {
+    pub(crate) fn validate(self) -> Result<Self, SettingError> {
         if self.servers == 0 || self.servers > MOST_SERVERS {
             return Err(SettingError::Servers(self.servers));
         }
@@ -133,7 +133,7 @@ impl FarmSettings {
 
 /// The protocols of a farm's servers.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Speaks {
+pub(crate) enum Speaks {
     /// Each server answers in whichever it is asked; where two have the same requests, in the first of them.
     Any,
     /// Each speaks one, which follows from its number.
@@ -144,7 +144,7 @@ pub enum Speaks {
 
 /// A farm that cannot be had.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum SettingError {
+pub(crate) enum SettingError {
     /// Servers that are one or the other are more than all.
     #[error("{0} are more than 100% together")]
     MoreThanAll(&'static str),

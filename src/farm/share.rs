@@ -4,18 +4,18 @@ use std::str::FromStr;
 
 /// A share of a whole, between 0 and 1.
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Default)]
-pub struct Share(f64);
+pub(crate) struct Share(f64);
 
 impl Share {
     /// `percent` of a hundred; what lies outside of 0 to 100 is moved to the nearer end.
     #[must_use]
-    pub const fn percent(percent: f64) -> Self {
+    pub(crate) const fn percent(percent: f64) -> Self {
         Self(percent.clamp(0.0, 100.0) / 100.0)
     }
 
     /// Between 0 and 1.
     #[must_use]
-    pub const fn fraction(self) -> f64 {
+    pub(crate) const fn fraction(self) -> f64 {
         self.0
     }
 }
@@ -36,7 +36,7 @@ impl FromStr for Share {
 /// Not a share.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is not a share: write it as 10%")]
-pub struct ShareError(Box<str>);
+pub(crate) struct ShareError(Box<str>);
 
 #[cfg(test)]
 mod tests {

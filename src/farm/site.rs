@@ -10,7 +10,7 @@ use ipnet::Ipv4Net;
 
 /// A place, and for whom servers are there.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Site {
+pub(crate) struct Site {
     /// Where they are.
     pub place: Place,
     /// Whom they answer.
@@ -19,7 +19,7 @@ pub struct Site {
 
 /// Where servers are, by their numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
+pub(crate) enum Place {
     /// One at each address from this one on, all on one port.
     Addresses(Ipv4Addr),
     /// All at this address, one on each port from a first one on.
@@ -28,11 +28,11 @@ pub enum Place {
 
 impl Place {
     /// 127.0.0.2 and on: 127.0.0.1 is left to others.
-    pub const LOOPBACK: Self = Self::Addresses(Ipv4Addr::new(127, 0, 0, 2));
+    pub(crate) const LOOPBACK: Self = Self::Addresses(Ipv4Addr::new(127, 0, 0, 2));
 
     /// The address of the first server.
     #[must_use]
-    pub const fn first(self) -> Ipv4Addr {
+    pub(crate) const fn first(self) -> Ipv4Addr {
         match self {
             Self::Addresses(first) | Self::Ports(first) => first,
         }
@@ -40,7 +40,7 @@ impl Place {
 
     /// Where server `index` is, if the first one is on `port`.
     #[must_use]
-    pub fn address(self, index: u32, port: u16) -> SocketAddrV4 {
+    pub(crate) fn address(self, index: u32, port: u16) -> SocketAddrV4 {
         match self {
             Self::Addresses(first) => SocketAddrV4::new(Ipv4Addr::from_bits(first.to_bits() + index), port),
             Self::Ports(ip) => SocketAddrV4::new(ip, port + index as u16),
@@ -49,7 +49,7 @@ impl Place {
 
     /// The server that is asked at `ip` on the port of server `on` (the first one, where all have the same port).
     #[must_use]
-    pub fn index(self, ip: Ipv4Addr, on: u32) -> Option<u32> {
+    pub(crate) fn index(self, ip: Ipv4Addr, on: u32) -> Option<u32> {
         match self {
             Self::Addresses(first) => ip.to_bits().checked_sub(first.to_bits()),
             Self::Ports(at) => (at == ip).then_some(on),
@@ -59,11 +59,11 @@ impl Place {
 
 /// Networks whose hosts may ask.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Clients(Vec<Ipv4Net>);
+pub(crate) struct Clients(Vec<Ipv4Net>);
 
 impl Clients {
     /// The hosts of `networks`, unless so many strangers are among them that nobody can answer for all.
-    pub fn new(networks: Vec<Ipv4Net>) -> Result<Self, TooMany> {
+    pub(crate) fn new(networks: Vec<Ipv4Net>) -> Result<Self, TooMany> {
         match networks.iter().find(|network| !is_own(**network) && network.prefix_len() < WIDEST) {
             Some(network) => Err(TooMany(*network)),
             None => Ok(Self(networks)),
@@ -72,7 +72,7 @@ impl Clients {
 
     /// True if `client` is one of them.
     #[must_use]
-    pub fn contains(&self, client: &SocketAddr) -> bool {
+    pub(crate) fn contains(&self, client: &SocketAddr) -> bool {
         matches!(client, SocketAddr::V4(client) if self.0.iter().any(|network| network.contains(client.ip())))
     }
 }
@@ -80,11 +80,11 @@ impl Clients {
 /// A network of too many strangers.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0} are more strangers than you can answer for: write /{WIDEST} or narrower, or a private network")]
-pub struct TooMany(Ipv4Net);
+pub(crate) struct TooMany(Ipv4Net);
 
 /// True if strangers cannot have `client`'s address: it is on loopback, link-local or private.
 #[must_use]
-pub fn is_own_address(client: Ipv4Addr) -> bool {
+pub(crate) fn is_own_address(client: Ipv4Addr) -> bool {
     is_own(client.into())
 }
 

@@ -18,12 +18,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::target::PortRule;
 
-mod identify;
+pub(crate) mod identify;
 
-pub use identify::identify;
+pub(crate) use identify::identify;
 
 /// One game.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Game {
     /// What `--game` and the `game_key` column call it: small letters, digits and hyphens.
     pub key: String,
@@ -67,7 +68,7 @@ impl Game {
 
     /// True if `word` is in its key or its name, in capitals or not, or is the id of its application.
     #[must_use]
-    pub fn matches(&self, word: &str) -> bool {
+    pub(crate) fn matches(&self, word: &str) -> bool {
         let small = word.to_lowercase();
         let is_id = word.parse().is_ok_and(|id: u32| [self.app_id, self.mod_of].contains(&Some(id)));
         is_id || self.key.contains(&small) || self.name.to_lowercase().contains(&small)
@@ -93,7 +94,7 @@ pub fn by_key(key: &str) -> Option<&'static Game> {
 
 /// Keys that somebody may have meant by `key`, the likeliest first.
 #[must_use]
-pub fn similar(key: &str) -> Vec<&'static str> {
+pub(crate) fn similar(key: &str) -> Vec<&'static str> {
     let small = key.to_lowercase();
     let likeness =
         |game: &Game| strsim::jaro_winkler(&game.key, &small).max(if game.matches(key) { LIKE } else { 0.0 });

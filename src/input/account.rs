@@ -9,7 +9,7 @@ use crate::target::{ExclusionReason, Tally};
 
 /// What becomes of the input while a scan runs.
 #[derive(Debug, Clone)]
-pub struct Account {
+pub(crate) struct Account {
     pub(super) tally: Arc<Mutex<Tally>>,
     /// Lines that could not be read before the scan.
     bad_lines: u64,
@@ -28,38 +28,38 @@ impl Account {
 
     /// That of a source of somebody else's, which is not read here.
     #[must_use]
-    pub fn foreign() -> Self {
+    pub(crate) fn foreign() -> Self {
         Self { is_foreign: true, ..Self::new(Arc::default(), 0) }
     }
 
     /// What became of everything that was read by now.
     #[must_use]
-    pub fn tally(&self) -> Tally {
+    pub(crate) fn tally(&self) -> Tally {
         *self.tally.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// What to say of addresses that nothing can be sent to, if there are any by now.
     #[must_use]
-    pub fn why_unaskable(&self) -> Option<String> {
+    pub(crate) fn why_unaskable(&self) -> Option<String> {
         let count = self.tally().invalid.saturating_sub(self.bad_lines);
         (count > 0).then(|| why_unaskable(count))
     }
 
     /// Origins of the list servers.
     #[must_use]
-    pub fn list_servers(&self) -> &[u32] {
+    pub(crate) fn list_servers(&self) -> &[u32] {
         &self.list_servers
     }
 
     /// How the lists that threads fetch have ended, or how far they have come.
     #[must_use]
-    pub fn fetched_lists(&self) -> Vec<FetchedEnd> {
+    pub(crate) fn fetched_lists(&self) -> Vec<FetchedEnd> {
         self.fetched.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// The same as the ledger of a run has it that stands as `snapshot` says.
     #[must_use]
-    pub fn of_ledger(&self, snapshot: &Snapshot) -> ledger::Input {
+    pub(crate) fn of_ledger(&self, snapshot: &Snapshot) -> ledger::Input {
         let Tally { read, invalid, duplicate, excluded } = self.tally();
         ledger::Input {
             // A source of somebody else's gives targets and says no more about them.
@@ -82,13 +82,13 @@ pub(super) fn why_unaskable(count: u64) -> String {
 
 /// Why nothing was asked.
 #[must_use]
-pub fn why_nothing(tally: &Tally) -> String {
+pub(crate) fn why_nothing(tally: &Tally) -> String {
     format!("there is nothing to scan: {}", what_is_left_out(tally))
 }
 
 /// What of the input is not asked, and why.
 #[must_use]
-pub fn what_is_left_out(tally: &Tally) -> String {
+pub(crate) fn what_is_left_out(tally: &Tally) -> String {
     let Tally { read, invalid, excluded, .. } = tally;
     let reasons = [
         (ExclusionReason::Reserved, "in networks that are reserved, such as those for documentation, and never asked"),

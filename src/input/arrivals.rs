@@ -7,7 +7,7 @@ use crate::target::{IpRange, Ports, Target};
 
 /// Something that arrives.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Item {
+pub(crate) enum Item {
     /// A target.
     Target(Target),
     /// Each of some addresses on each of some ports.
@@ -30,7 +30,7 @@ pub enum Item {
 }
 
 /// Where items come from.
-pub enum Arrivals {
+pub(crate) enum Arrivals {
     /// Threads send them.
     Sent(Receiver<Item>),
     /// An iterator has them.

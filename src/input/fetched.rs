@@ -10,7 +10,7 @@ use crate::target::{Origin, Origins, Target};
 
 /// A list that a thread fetches.
 #[derive(Debug)]
-pub struct Fetched {
+pub(crate) struct Fetched {
     items: Receiver<Item>,
     plan: u16,
     source: Arc<str>,
@@ -25,11 +25,11 @@ pub struct Fetched {
 }
 
 /// How fetched lists have ended, or how far they have come; clones are the same.
-pub type FetchedEnds = Arc<Mutex<Vec<FetchedEnd>>>;
+pub(crate) type FetchedEnds = Arc<Mutex<Vec<FetchedEnd>>>;
 
 /// How a fetched list has ended, or how far it has come.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FetchedEnd {
+pub(crate) struct FetchedEnd {
     /// Its name.
     pub source: Arc<str>,
     /// Servers that it named, with those that it named again.
@@ -47,7 +47,7 @@ pub struct FetchedEnd {
 impl FetchedEnd {
     /// The same for the account of a run.
     #[must_use]
-    pub fn report(&self) -> ListReport {
+    pub(crate) fn report(&self) -> ListReport {
         let Self { source, servers, questions, odd_rows, ended, problem } = self;
         ListReport {
             list: source.to_string(),
@@ -71,7 +71,13 @@ impl Fetched {
     /// The list `source`, whose `items` become targets of `plan` with origins in `origins`. How far it has come stands in
     /// `ends` from now on: also if the run ends first, nobody forgets it.
     #[must_use]
-    pub fn new(items: Receiver<Item>, source: Arc<str>, plan: u16, origins: &Origins, ends: &FetchedEnds) -> Self {
+    pub(crate) fn new(
+        items: Receiver<Item>,
+        source: Arc<str>,
+        plan: u16,
+        origins: &Origins,
+        ends: &FetchedEnds,
+    ) -> Self {
         let origin = origins.add(Origin { source: Some(Arc::clone(&source)), ..Origin::default() });
         let mut all = ends.lock().unwrap_or_else(PoisonError::into_inner);
         let problem = Some("the run ended before the list did".into());
@@ -89,7 +95,7 @@ impl Fetched {
 
     /// The same list, which may name servers on `loopback` or not.
     #[must_use]
-    pub fn with_loopback(self, loopback: bool) -> Self {
+    pub(crate) fn with_loopback(self, loopback: bool) -> Self {
         Self { loopback, ..self }
     }
 

@@ -13,7 +13,7 @@ use crate::error::Error;
 
 /// What a file held when it was read.
 #[derive(Debug, Clone, Serialize)]
-pub struct InputDigest {
+pub(crate) struct InputDigest {
     /// The file.
     pub name: String,
     /// SHA-256 of its bytes, in hex.

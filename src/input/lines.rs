@@ -9,7 +9,7 @@ use thiserror::Error;
 
 /// Reads lines, skipping blank ones. Comments are left to [`without_comment`], since a row of a table may hold a `#`.
 #[derive(Debug)]
-pub struct Lines<R> {
+pub(crate) struct Lines<R> {
     reader: R,
     line: Vec<u8>,
     number: u64,
@@ -21,7 +21,7 @@ pub struct Lines<R> {
 
 /// Why a line cannot be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
-pub enum LineError {
+pub(crate) enum LineError {
     /// Longer than any target.
     #[error("the line is longer than {MOST_LINE_BYTES} bytes")]
     TooLong,
@@ -32,14 +32,14 @@ pub enum LineError {
 
 impl<R: BufRead> Lines<R> {
     /// Reads from the start of a file or stream.
-    pub const fn new(reader: R) -> Self {
+    pub(crate) const fn new(reader: R) -> Self {
         Self { reader, line: Vec::new(), number: 0, complete: false, after_cr: false }
     }
 
     /// The next line that carries something: its number, counted from 1 over all lines, and its text without
     /// surrounding blanks; `None` at the end. An error of the reader is passed on, and reading may go on after it
     /// (after `WouldBlock`, say: the part of a line that was read is kept).
-    pub fn next_line(&mut self) -> io::Result<Option<(u64, Result<&str, LineError>)>> {
+    pub(crate) fn next_line(&mut self) -> io::Result<Option<(u64, Result<&str, LineError>)>> {
         // Bounded by the lines of the input.
         while self.read_line()? {
             self.number += 1;
@@ -96,7 +96,7 @@ impl<R: BufRead> Lines<R> {
 
 /// `text` without a comment (`#` at the start or behind a space or tab) and the blanks before it.
 #[must_use]
-pub fn without_comment(text: &str) -> &str {
+pub(crate) fn without_comment(text: &str) -> &str {
     let comment = text.match_indices('#').find(|&(at, _)| at == 0 || is_blank(text.as_bytes()[at - 1]));
     comment.map_or(text, |(at, _)| text.split_at(at).0).trim_end_matches([' ', '\t'])
 }

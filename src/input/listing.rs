@@ -18,7 +18,7 @@ use super::lines::without_comment;
 
 /// What kind of list it is, once a line has told.
 #[derive(Debug, Default)]
-pub struct Listing {
+pub(crate) struct Listing {
     kind: Kind,
 }
 
@@ -49,7 +49,7 @@ enum Columns {
 
 /// What a line says.
 #[derive(Debug, PartialEq)]
-pub enum Line {
+pub(crate) enum Line {
     /// Nothing: a header, a bracket.
     Nothing,
     /// A target, as it would be typed.
@@ -60,19 +60,19 @@ pub enum Line {
 
 /// A row's values by the names of their columns, for conditions on them.
 #[derive(Debug, PartialEq)]
-pub struct Row(Vec<(String, String)>);
+pub(crate) struct Row(Vec<(String, String)>);
 
 impl Row {
     /// The value called `name`; absent ones are empty.
     #[must_use]
-    pub fn value(&self, name: &str) -> &str {
+    pub(crate) fn value(&self, name: &str) -> &str {
         self.0.iter().find(|(key, _)| key == name).map_or("", |(_, value)| value)
     }
 }
 
 impl Listing {
     /// Reads the next line that is not blank. An error says what was expected.
-    pub fn read(&mut self, line: &str) -> Result<Line, String> {
+    pub(crate) fn read(&mut self, line: &str) -> Result<Line, String> {
         let is_comment = line.starts_with('#');
         // In a table a name may begin so.
         if is_comment && !matches!(&self.kind, Kind::Table(header) if header.fits(line)) {

@@ -40,13 +40,18 @@ mod stdin;
 mod steam;
 mod stream;
 
-pub use account::{Account, what_is_left_out, why_nothing};
-pub use arrivals::{Arrivals, Item};
-pub use fetched::{Fetched, FetchedEnd, FetchedEnds};
-pub use files::InputDigest;
-pub use names::{Answer, Mention, Named};
-pub use open::{Opened, Reach};
-pub use stream::{Lists, Stream};
+pub(crate) use account::{Account, what_is_left_out, why_nothing};
+pub(crate) use fetched::FetchedEnd;
+pub(crate) use files::InputDigest;
+pub(crate) use names::{Mention, Named};
+pub(crate) use open::Opened;
+#[cfg(test)]
+pub(crate) use {
+    arrivals::{Arrivals, Item},
+    fetched::{Fetched, FetchedEnds},
+    names::Answer,
+    stream::{Lists, Stream},
+};
 
 use farm::NamedFarm;
 use files::each_line;
@@ -56,7 +61,7 @@ use plans::Plans;
 use reading::{Reading, Whom, target_of_line};
 
 /// Everything that was named, read up to what only a running scan can wait for.
-pub struct Input {
+pub(crate) struct Input {
     set: TargetSetBuilder,
     plans: Plans,
     origins: Origins,
@@ -79,7 +84,7 @@ pub struct Input {
 
 /// What the files held that were read before the scan.
 #[derive(Debug, Default)]
-pub struct FilesRead {
+pub(crate) struct FilesRead {
     /// Their digests.
     pub digests: Vec<InputDigest>,
     /// Lines that could not be read, the first few of them.
@@ -94,7 +99,7 @@ impl Input {
     /// Reads everything but standard input, which is read while the scan runs unless `options` are strict. What an
     /// `iterator` gives is taken as the scan goes on. `limits` say how often a protocol is tried that is one of several,
     /// and how often Steam is asked.
-    pub fn read(
+    pub(crate) fn read(
         options: InputOptions,
         limits: &Limits,
         iterator: Option<Box<dyn Iterator<Item = SocketAddr> + Send>>,
@@ -145,26 +150,26 @@ impl Input {
 
     /// Simulated servers that are to be started before [`Input::open`].
     #[must_use]
-    pub fn farm(&self) -> Option<FarmSettings> {
+    pub(crate) fn farm(&self) -> Option<FarmSettings> {
         self.farm.map(|farm| farm.settings)
     }
 
     /// What the files held that were read.
     #[must_use]
-    pub fn files(&self) -> &FilesRead {
+    pub(crate) fn files(&self) -> &FilesRead {
         &self.files
     }
 
     /// The same, for the account of the run.
     #[must_use]
-    pub fn take_files(&mut self) -> FilesRead {
+    pub(crate) fn take_files(&mut self) -> FilesRead {
         let FilesRead { bad_lines, held_back, .. } = self.files;
         let counts = FilesRead { bad_lines, held_back, ..FilesRead::default() };
         std::mem::replace(&mut self.files, counts)
     }
 
     /// Leaves out all lists, for a dry run, and returns what they are called.
-    pub fn forget_lists(&mut self) -> Vec<Arc<str>> {
+    pub(crate) fn forget_lists(&mut self) -> Vec<Arc<str>> {
         self.lists.forget(&self.origins)
     }
 
@@ -254,7 +259,7 @@ impl Input {
 
 /// What to say of lines that cannot be read, besides those that are shown.
 #[must_use]
-pub fn more_lines(count: u64) -> String {
+pub(crate) fn more_lines(count: u64) -> String {
     format!("{count} more lines cannot be read")
 }
 

@@ -10,7 +10,7 @@ use crate::target::{Ports, Target};
 
 /// What is to be asked at the address of a name.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Mention {
+pub(crate) struct Mention {
     /// Ports to ask.
     pub ports: Ports,
     /// What to ask: an index into the caller's plans.
@@ -23,7 +23,7 @@ pub struct Mention {
 
 /// A name and what is to be asked at its address.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Named {
+pub(crate) struct Named {
     /// The name.
     pub name: Box<str>,
     /// The service whose SRV record, if there is one, says host and port instead.
@@ -34,7 +34,7 @@ pub struct Named {
 
 /// Where a name leads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Answer {
+pub(crate) enum Answer {
     /// To an address; with a port if a service was looked for and its record says one.
     Address(IpAddr, Option<u16>),
     /// Nowhere, for good.
@@ -43,7 +43,7 @@ pub enum Answer {
 
 /// Names by number: their answers, and the mentions that wait for one.
 #[derive(Debug, Default)]
-pub struct Names {
+pub(crate) struct Names {
     names: HashMap<u32, State>,
 }
 
@@ -57,7 +57,7 @@ enum State {
 
 /// What becomes of a mention.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Fate {
+pub(crate) enum Fate {
     /// It is settled with its name's answer.
     Waits,
     /// These targets are meant.
@@ -70,7 +70,7 @@ pub enum Fate {
 
 impl Names {
     /// Takes a mention of name `number`.
-    pub fn mention(&mut self, number: u32, mention: Mention) -> Fate {
+    pub(crate) fn mention(&mut self, number: u32, mention: Mention) -> Fate {
         match self.names.entry(number).or_insert_with(|| State::Waiting(Vec::new())) {
             State::Waiting(mentions) => {
                 mentions.push(mention);
@@ -82,7 +82,7 @@ impl Names {
     }
 
     /// Takes the answer of name `number`, and returns what becomes of each mention that waits for it, in their order.
-    pub fn answer(&mut self, number: u32, answer: Answer) -> Vec<Fate> {
+    pub(crate) fn answer(&mut self, number: u32, answer: Answer) -> Vec<Fate> {
         let Some(state) = self.names.get_mut(&number) else { return Vec::new() };
         let State::Waiting(mentions) = state else { return Vec::new() };
         let mentions = std::mem::take(mentions);

@@ -18,7 +18,7 @@ use crate::farm::Farm;
 use crate::target::{Dedup, Origin, Origins, Source, Target};
 
 /// Targets that a scan can take, and what it needs to know about them.
-pub struct Opened {
+pub(crate) struct Opened {
     /// The targets.
     pub source: Box<dyn Source>,
     /// What their plans say.
@@ -33,7 +33,7 @@ pub struct Opened {
 
 /// Where targets are, as far as it is known before the scan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Reach {
+pub(crate) struct Reach {
     /// There may be IPv4 targets.
     pub ipv4: bool,
     /// There may be IPv6 targets.
@@ -45,7 +45,7 @@ pub struct Reach {
 impl Opened {
     /// The targets of a source of somebody else's, which follow `plans`.
     #[must_use]
-    pub fn foreign(source: Box<dyn Source>, plans: Vec<Plan>) -> Self {
+    pub(crate) fn foreign(source: Box<dyn Source>, plans: Vec<Plan>) -> Self {
         let origins = Origins::default();
         // Targets that name no origin have this one.
         let _ = origins.add(Origin::default());
@@ -60,7 +60,7 @@ impl Input {
     ///
     /// If the input is strict, targets that cannot be asked at all are an error too. `complain` is told of what cannot be
     /// read of standard input later, and of what holds up a list.
-    pub fn open(
+    pub(crate) fn open(
         mut self,
         farm: Option<&Farm>,
         seed: u64,

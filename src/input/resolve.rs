@@ -15,14 +15,14 @@ use super::srv::NameServers;
 /// Has names looked up: each once, however often it is mentioned.
 pub(super) struct Resolver {
     items: Sender<Item>,
-    names: Sender<Name>,
+    names: Sender<Question>,
     /// Numbers of the names that were mentioned.
     numbers: HashMap<(Box<str>, Option<&'static str>), u32>,
 }
 
 /// A name to look up.
 #[derive(Debug)]
-struct Name {
+struct Question {
     /// Its number, which the answer has too.
     number: u32,
     name: Box<str>,
@@ -34,13 +34,13 @@ impl Resolver {
     /// Starts the threads, which ask `servers` for SRV records and send answers to `items`. They end when the resolver is
     /// gone, or nobody takes answers.
     pub(super) fn start(items: Sender<Item>, servers: &NameServers) -> io::Result<Self> {
-        let (names, to_look_up) = bounded::<Name>(WAITING);
+        let (names, to_look_up) = bounded::<Question>(WAITING);
         for _ in 0..THREADS {
             let (names, items, servers) = (to_look_up.clone(), items.clone(), servers.clone());
             thread::Builder::new().name("resolver".into()).spawn(move || {
-                for name in names {
-                    let number = name.number;
-                    if items.send(Item::Resolved(number, resolve(name, &servers))).is_err() {
+                for question in names {
+                    let number = question.number;
+                    if items.send(Item::Resolved(number, resolve(question, &servers))).is_err() {
                         return;
                     }
                 }
@@ -57,19 +57,19 @@ impl Resolver {
             Entry::Vacant(new) => {
                 new.insert(number);
                 self.items.send(Item::Name(number, mention)).is_ok()
-                    && self.names.send(Name { number, name, service }).is_ok()
+                    && self.names.send(Question { number, name, service }).is_ok()
             }
         }
     }
 }
 
-fn resolve(mut name: Name, servers: &NameServers) -> Answer {
+fn resolve(mut question: Question, servers: &NameServers) -> Answer {
     let mut port = None;
-    if let Some((host, of_service)) = name.service.and_then(|service| servers.find(service, &name.name)) {
-        name.name = host.into();
+    if let Some((host, of_service)) = question.service.and_then(|service| servers.find(service, &question.name)) {
+        question.name = host.into();
         port = Some(of_service);
     }
-    let found = (0..TRIES).find_map(|_| (&*name.name, 0).to_socket_addrs().ok());
+    let found = (0..TRIES).find_map(|_| (&*question.name, 0).to_socket_addrs().ok());
     let addresses: Vec<_> = found.into_iter().flatten().collect();
     // One name is one server, which may have an address of each family.
     let chosen = addresses.iter().find(|address| address.is_ipv4()).or(addresses.first());

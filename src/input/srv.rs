@@ -14,18 +14,18 @@ use rsdns::records::data::Srv;
 
 /// The name servers that are asked for SRV records.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct NameServers(Vec<SocketAddr>);
+pub(crate) struct NameServers(Vec<SocketAddr>);
 
 impl NameServers {
     /// `servers`, in the order in which they are asked.
     #[must_use]
-    pub fn new(servers: impl IntoIterator<Item = SocketAddr>) -> Self {
+    pub(crate) fn new(servers: impl IntoIterator<Item = SocketAddr>) -> Self {
         Self(servers.into_iter().collect())
     }
 
     /// Those of this system; none if it does not say.
     #[must_use]
-    pub fn of_system() -> Self {
+    pub(crate) fn of_system() -> Self {
         let config = fs::read(RESOLV_CONF).ok().and_then(|text| Config::parse(text).ok());
         let servers = config.iter().flat_map(|config| &config.nameservers);
         Self::new(servers.map(|server| SocketAddr::new(IpAddr::from(server), DNS_PORT)))
@@ -35,7 +35,7 @@ impl NameServers {
     ///
     /// Of several records the one that is preferred counts: the lowest priority, then the greatest weight.
     #[must_use]
-    pub fn find(&self, service: &str, name: &str) -> Option<(String, u16)> {
+    pub(crate) fn find(&self, service: &str, name: &str) -> Option<(String, u16)> {
         let full = format!("{service}.{}.", name.trim_end_matches('.'));
         let records = self.0.iter().find_map(|server| ask(*server, &full))?;
         // A service that is decidedly not available has no name.

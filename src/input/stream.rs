@@ -23,7 +23,7 @@ use crate::target::{
 
 /// List servers that are asked for targets.
 #[derive(Debug, Default)]
-pub struct Lists {
+pub(crate) struct Lists {
     /// The plan of each list, and that of the servers that it names.
     pub plans: HashMap<u16, u16>,
     /// Those whose addresses are known; the others come as items.
@@ -46,7 +46,7 @@ impl Lists {
 }
 
 /// A set of targets, and the stream that follows it.
-pub struct Stream {
+pub(crate) struct Stream {
     known: Dedup,
     /// Those that have not ended.
     arrivals: Vec<Arrivals>,
@@ -97,7 +97,7 @@ impl Stream {
     /// The targets that are `known`, then those of `arrivals` and `lists` that `zones` do not exclude. `tally` is counted up
     /// as they come.
     #[must_use]
-    pub fn new(
+    pub(crate) fn new(
         known: Dedup,
         arrivals: Vec<Arrivals>,
         lists: Lists,

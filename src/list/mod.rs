@@ -4,7 +4,7 @@
 //! in as they come. A channel that nobody takes from any more means that the scan is over. List servers that are asked
 //! over UDP are protocols instead (`valve_master` and its neighbours): the engine asks them.
 
-pub mod steam_api;
+pub(crate) mod steam_api;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::record::ListFacts;
 
 /// What the thread of a list sends.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Item {
+pub(crate) enum Item {
     /// A server; the same one may come again.
     Entry(Entry),
     /// A question was asked, and so many rows of the answer could not be read.
@@ -31,7 +31,7 @@ pub enum Item {
 
 /// A server that a list names.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Entry {
+pub(crate) struct Entry {
     /// Where it is to be asked.
     pub address: SocketAddr,
     /// What the list says about it, if it says anything.
@@ -39,4 +39,4 @@ pub struct Entry {
 }
 
 /// Where the items of one list go. Sending blocks while the scan has enough to do, and fails when it is over.
-pub type Items = Sender<Item>;
+pub(crate) type Items = Sender<Item>;

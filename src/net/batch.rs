@@ -12,7 +12,7 @@ use super::queue::Outgoing;
 use super::sys;
 
 /// Sends and receives on nonblocking sockets.
-pub trait DatagramIo {
+pub(crate) trait DatagramIo {
     /// Sends the first datagrams of `outgoing` and says how many left. An error is about the first datagram, and means
     /// that none left.
     fn send(&mut self, socket: &UdpSocket, outgoing: &Outgoing) -> io::Result<usize>;
@@ -23,7 +23,7 @@ pub trait DatagramIo {
 
 /// What sends and receives as `path` says.
 #[must_use]
-pub fn open(path: IoPath) -> Box<dyn DatagramIo + Send> {
+pub(crate) fn open(path: IoPath) -> Box<dyn DatagramIo + Send> {
     match path {
         IoPath::Mmsg => Box::new(Mmsg::new()),
         IoPath::Portable => Box::new(Portable::new()),
@@ -31,7 +31,7 @@ pub fn open(path: IoPath) -> Box<dyn DatagramIo + Send> {
 }
 
 /// Up to [`BATCH`] datagrams a system call.
-pub struct Mmsg {
+pub(crate) struct Mmsg {
     send: sys::SendBatch,
     receive: sys::ReceiveBatch,
 }
@@ -39,7 +39,7 @@ pub struct Mmsg {
 impl Mmsg {
     /// With slots for the largest datagrams there are.
     #[must_use]
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self { send: sys::SendBatch::new(BATCH), receive: sys::ReceiveBatch::new(BATCH, LARGEST, false) }
     }
 }
@@ -62,14 +62,14 @@ impl DatagramIo for Mmsg {
 }
 
 /// One datagram a system call, with nothing but the standard library's calls.
-pub struct Portable {
+pub(crate) struct Portable {
     slot: Box<[u8]>,
 }
 
 impl Portable {
     /// With room for the largest datagram there is.
     #[must_use]
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self { slot: vec![0; LARGEST].into() }
     }
 }
@@ -96,4 +96,4 @@ impl DatagramIo for Portable {
 }
 
 /// Bytes of the largest UDP datagram; some games send 8 KB and more in one.
-pub const LARGEST: usize = 65_535;
+pub(crate) const LARGEST: usize = 65_535;

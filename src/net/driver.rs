@@ -21,7 +21,7 @@ use super::turn::Turn;
 use crate::engine::{Adapted, Batch, Engine, ListEnd, Oddity, Snapshot};
 
 /// Runs an engine over a transport.
-pub struct Driver<T> {
+pub(crate) struct Driver<T> {
     engine: Engine,
     turn: Turn<T>,
     poll: Poll,
@@ -33,7 +33,7 @@ pub struct Driver<T> {
 }
 
 /// Channels to and from the writer thread.
-pub struct Handover {
+pub(crate) struct Handover {
     /// Finished targets.
     pub batches: Sender<Batch>,
     /// Batches that were written and can be filled again.
@@ -42,6 +42,7 @@ pub struct Handover {
 
 /// Why a run ended before every target was asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Stop {
     /// A signal, by its number.
     Signal(i32),
@@ -53,7 +54,7 @@ pub enum Stop {
 
 /// What is known when a run is over.
 #[derive(Debug, Clone)]
-pub struct Outcome {
+pub(crate) struct Outcome {
     /// Why it ended early, if it did.
     pub stop: Option<Stop>,
     /// The engine's counters, with the kernel's drops.
@@ -105,7 +106,7 @@ impl Stopper {
 
 impl<T: Transport> Driver<T> {
     /// Makes `engine` ready to run over `transport`.
-    pub fn new(mut engine: Engine, mut transport: T, writer: Handover) -> Result<Self, Error> {
+    pub(crate) fn new(mut engine: Engine, mut transport: T, writer: Handover) -> Result<Self, Error> {
         let setup = |source| Error::on("setting up the event loop for", "UDP", source);
         let poll = Poll::new().map_err(setup)?;
         let waker = Arc::new(Waker::new(poll.registry(), WAKER).map_err(setup)?);
@@ -126,18 +127,18 @@ impl<T: Transport> Driver<T> {
 
     /// Addresses of an IPv4 and of an IPv6 socket; unspecified ones where there is none or it is bound to none.
     #[must_use]
-    pub fn local_addresses(&self) -> [SocketAddr; 2] {
+    pub(crate) fn local_addresses(&self) -> [SocketAddr; 2] {
         self.turn.transport().local_addresses()
     }
 
     /// A handle that stops the run from another thread.
     #[must_use]
-    pub fn stopper(&self) -> Stopper {
+    pub(crate) fn stopper(&self) -> Stopper {
         self.stopper.clone()
     }
 
     /// Runs until every target has ended and was handed to the writer.
-    pub fn run(mut self, watch: &mut dyn Watch) -> Result<Outcome, Error> {
+    pub(crate) fn run(mut self, watch: &mut dyn Watch) -> Result<Outcome, Error> {
         let mut unwritten = None;
         let mut look_at = watch.interval().map(|interval| Instant::now() + interval);
         loop {
@@ -231,7 +232,7 @@ impl<T: Transport> Driver<T> {
 
 /// Reads the clocks: the instant, and the microseconds since the Unix epoch that belong to it.
 #[must_use]
-pub fn read_clocks() -> (Instant, i64) {
+pub(crate) fn read_clocks() -> (Instant, i64) {
     let unix = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     (Instant::now(), i64::try_from(unix.as_micros()).unwrap_or(i64::MAX))
 }

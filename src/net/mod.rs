@@ -3,16 +3,16 @@
 use std::io;
 use std::net::SocketAddr;
 
-pub mod batch;
-pub mod driver;
+mod batch;
+pub(crate) mod driver;
 mod lane;
 pub mod options;
-pub mod queue;
-pub mod socket;
-pub mod sys;
-pub mod transport;
-pub mod turn;
-pub mod udp;
+pub(crate) mod queue;
+pub(crate) mod socket;
+pub(crate) mod sys;
+pub(crate) mod transport;
+pub(crate) mod turn;
+pub(crate) mod udp;
 
 /// A system call that failed: what was being done, to what, and why it failed.
 #[derive(Debug, thiserror::Error)]
@@ -27,7 +27,7 @@ pub struct Error {
 impl Error {
     /// The failure of `operation` on `address`.
     #[must_use]
-    pub fn new(operation: &'static str, address: SocketAddr, source: io::Error) -> Self {
+    pub(crate) fn new(operation: &'static str, address: SocketAddr, source: io::Error) -> Self {
         Self { operation, subject: address.to_string(), source, advice: None }
     }
 
@@ -45,13 +45,13 @@ impl Error {
 
     /// The failure of `operation` on something that has no address.
     #[must_use]
-    pub fn on(operation: &'static str, subject: &str, source: io::Error) -> Self {
+    pub(crate) fn on(operation: &'static str, subject: &str, source: io::Error) -> Self {
         Self { operation, subject: subject.to_owned(), source, advice: None }
     }
 
     /// The same, with what to do about it.
     #[must_use]
-    pub fn advising(self, advice: impl Into<String>) -> Self {
+    pub(crate) fn advising(self, advice: impl Into<String>) -> Self {
         Self { advice: Some(advice.into()), ..self }
     }
 }

@@ -2,8 +2,9 @@
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-/// Where datagrams are sent from.
+/// Where datagrams are sent from. [`Default`] leaves everything to the system; set fields of it.
 #[derive(Debug, Clone, Default)]
+#[non_exhaustive]
 pub struct Local {
     /// The address of the IPv4 socket; any, if there is none.
     pub ipv4: Option<Ipv4Addr>,
@@ -15,12 +16,13 @@ pub struct Local {
     pub interface: Option<String>,
     /// Sockets of each family; at least one is opened.
     pub sockets: usize,
-    /// Bytes of the receive buffers, if not [`BUFFER`](super::socket::BUFFER).
+    /// Bytes of the receive buffers, if not 16 MiB.
     pub receive_buffer: Option<usize>,
 }
 
 /// Which calls are used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum IoPath {
     /// Up to 64 datagrams a call, as Linux can.
     Mmsg,

@@ -22,7 +22,7 @@ use crate::engine::Slot;
 
 /// The queues of all lanes.
 #[derive(Debug)]
-pub struct Queues {
+pub(crate) struct Queues {
     all: Vec<Queue>,
     has_room: bool,
 }
@@ -35,7 +35,7 @@ struct Queue {
 }
 
 /// What sends for the queues.
-pub trait System {
+pub(crate) trait System {
     /// Sends the first datagrams of `outgoing` on a lane and says how many left. An error is about the first datagram, and
     /// means that none left.
     fn send(&mut self, lane: usize, outgoing: &Outgoing) -> io::Result<usize>;
@@ -47,13 +47,13 @@ pub trait System {
 impl Queues {
     /// One for each of `lanes`.
     #[must_use]
-    pub fn new(lanes: usize) -> Self {
+    pub(crate) fn new(lanes: usize) -> Self {
         let all = std::iter::repeat_with(Queue::default).take(lanes).collect();
         Self { all, has_room: true }
     }
 
     /// Queues a datagram for a lane.
-    pub fn submit(&mut self, lane: usize, slot: Slot, to: SocketAddr, data: &[u8]) -> Result<(), Refusal> {
+    pub(crate) fn submit(&mut self, lane: usize, slot: Slot, to: SocketAddr, data: &[u8]) -> Result<(), Refusal> {
         let queue = &mut self.all[lane];
         if queue.outgoing.is_full() {
             return Err(Refusal::Full);
@@ -68,18 +68,18 @@ impl Queues {
 
     /// True while it is worth submitting another datagram.
     #[must_use]
-    pub fn has_room(&self) -> bool {
+    pub(crate) fn has_room(&self) -> bool {
         self.has_room
     }
 
     /// When the first of the blocked lanes is tried again, if one is blocked.
     #[must_use]
-    pub fn blocked_until(&self) -> Option<Instant> {
+    pub(crate) fn blocked_until(&self) -> Option<Instant> {
         self.all.iter().filter_map(|queue| queue.blocked_until).min()
     }
 
     /// Hands what waits to `system`, and tells what came of each datagram.
-    pub fn flush(&mut self, now: Instant, system: &mut impl System, tell: &mut impl FnMut(Event<'_>)) {
+    pub(crate) fn flush(&mut self, now: Instant, system: &mut impl System, tell: &mut impl FnMut(Event<'_>)) {
         for (lane, queue) in self.all.iter_mut().enumerate() {
             if queue.blocked_until.is_some_and(|until| now < until) {
                 continue;
@@ -139,7 +139,7 @@ fn is_congestion(error: &io::Error) -> bool {
 
 /// Datagrams that wait to be sent, in order. They stay until the system has taken them.
 #[derive(Debug, Default)]
-pub struct Outgoing {
+pub(crate) struct Outgoing {
     bytes: Vec<u8>,
     /// The flight of each, where it goes, and where it ends in `bytes`.
     ends: Vec<(Slot, SocketAddr, usize)>,
@@ -148,19 +148,19 @@ pub struct Outgoing {
 
 impl Outgoing {
     /// Adds a datagram of `slot` for `to`.
-    pub fn push(&mut self, slot: Slot, to: SocketAddr, data: &[u8]) {
+    pub(crate) fn push(&mut self, slot: Slot, to: SocketAddr, data: &[u8]) {
         self.bytes.extend_from_slice(data);
         self.ends.push((slot, to, self.bytes.len()));
     }
 
     /// The first datagram that has not left.
     #[must_use]
-    pub fn front(&self) -> Option<(Slot, SocketAddr, &[u8])> {
+    pub(crate) fn front(&self) -> Option<(Slot, SocketAddr, &[u8])> {
         self.iter().next()
     }
 
     /// All that have not left, in order.
-    pub fn iter(&self) -> impl Iterator<Item = (Slot, SocketAddr, &[u8])> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (Slot, SocketAddr, &[u8])> {
         let begin = self.sent.checked_sub(1).map_or(0, |last| self.ends[last].2);
         let waiting = &self.ends[self.sent..];
         let starts = std::iter::once(begin).chain(waiting.iter().map(|(.., end)| *end));
@@ -168,7 +168,7 @@ impl Outgoing {
     }
 
     /// The first `count` have left, or never will.
-    pub fn advance(&mut self, count: usize) {
+    pub(crate) fn advance(&mut self, count: usize) {
         self.sent += count;
         if self.sent >= self.ends.len() {
             self.bytes.clear();
@@ -186,14 +186,8 @@ impl Outgoing {
 
     /// How many wait.
     #[must_use]
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.ends.len() - self.sent
-    }
-
-    /// True when nothing waits.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
     }
 
     /// True when a whole batch waits.
@@ -203,7 +197,7 @@ impl Outgoing {
 }
 
 /// How soon something that takes no more at the moment is tried again: a lane, or the writer.
-pub const RETRY: Duration = Duration::from_millis(1);
+pub(crate) const RETRY: Duration = Duration::from_millis(1);
 /// Failures in a row that may be those of earlier datagrams.
 const MOST_FAILURES: usize = 8;
 
@@ -332,7 +326,7 @@ mod tests {
         assert_eq!(outgoing.front(), Some(left[0]));
         assert_eq!(outgoing.len(), 2);
         outgoing.advance(2);
-        assert!(outgoing.is_empty() && outgoing.front().is_none());
+        assert!(outgoing.len() == 0 && outgoing.front().is_none());
     }
 
     #[test]

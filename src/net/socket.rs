@@ -11,7 +11,7 @@ use super::{Error, sys};
 
 /// Buffer sizes that the kernel granted, in bytes as it counts them (its bookkeeping included).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub struct Granted {
+pub(crate) struct Granted {
     /// Receive buffer.
     pub receive_buffer: usize,
     /// Send buffer.
@@ -19,7 +19,7 @@ pub struct Granted {
 }
 
 /// Opens a socket to scan from, bound as `local` says.
-pub fn open(local: &Local, ipv6: bool) -> Result<(std::net::UdpSocket, Granted), Error> {
+pub(crate) fn open(local: &Local, ipv6: bool) -> Result<(std::net::UdpSocket, Granted), Error> {
     let ip: IpAddr = if ipv6 {
         local.ipv6.unwrap_or(Ipv6Addr::UNSPECIFIED).into()
     } else {
@@ -52,13 +52,13 @@ pub fn open(local: &Local, ipv6: bool) -> Result<(std::net::UdpSocket, Granted),
 }
 
 /// Says why datagrams cannot be sent from `ip`, if they cannot.
-pub fn claim(ip: IpAddr) -> io::Result<()> {
+pub(crate) fn claim(ip: IpAddr) -> io::Result<()> {
     std::net::UdpSocket::bind((ip, 0)).map(drop)
 }
 
 /// Makes so many new flows over loopback, for whoever keeps account of flows: an empty datagram each, from a socket to
 /// itself under as many addresses.
-pub fn make_flows(count: u8) -> io::Result<()> {
+pub(crate) fn make_flows(count: u8) -> io::Result<()> {
     let socket = std::net::UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0))?;
     socket.set_nonblocking(true)?;
     let port = socket.local_addr()?.port();
@@ -70,7 +70,7 @@ pub fn make_flows(count: u8) -> io::Result<()> {
 
 /// Makes `socket` nonblocking, its receive buffer as large as `receive` bytes and its send buffer as [`BUFFER`], or as large
 /// as the system allows.
-pub fn tune(socket: &Socket, receive: usize) -> io::Result<Granted> {
+pub(crate) fn tune(socket: &Socket, receive: usize) -> io::Result<Granted> {
     socket.set_nonblocking(true)?;
     // Only a privileged process may go past the system's limit; the others take what they can get.
     if sys::force_receive_buffer(socket, receive).is_err() {
@@ -83,7 +83,7 @@ pub fn tune(socket: &Socket, receive: usize) -> io::Result<Granted> {
 }
 
 /// Size of the buffers that a scan asks for.
-pub const BUFFER: usize = 16 << 20;
+pub(crate) const BUFFER: usize = 16 << 20;
 
 #[cfg(test)]
 mod tests {

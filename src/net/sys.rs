@@ -17,7 +17,7 @@ use crate::engine::Icmp;
 
 /// An entry of a socket's error queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct QueuedError {
+pub(crate) struct QueuedError {
     /// Where the datagram went that the error is about.
     pub to: SocketAddr,
     /// What it is.
@@ -28,7 +28,7 @@ pub struct QueuedError {
 
 /// Where a queued error comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Cause {
+pub(crate) enum Cause {
     /// An ICMP message.
     Icmp(Icmp),
     /// This machine, with its error number.
@@ -37,7 +37,7 @@ pub enum Cause {
 
 /// Asks for ICMP errors, with the address of the datagram they are about (`IP_RECVERR`, `IPV6_RECVERR`). It also makes
 /// the kernel report a full device queue (ENOBUFS) instead of hiding it.
-pub fn enable_error_queue(socket: &impl AsFd, ipv6: bool) -> io::Result<()> {
+pub(crate) fn enable_error_queue(socket: &impl AsFd, ipv6: bool) -> io::Result<()> {
     if ipv6 {
         set_option(socket, libc::IPPROTO_IPV6, libc::IPV6_RECVERR, 1)
     } else {
@@ -47,12 +47,12 @@ pub fn enable_error_queue(socket: &impl AsFd, ipv6: bool) -> io::Result<()> {
 
 /// Never fragments what an IPv4 socket sends (`IP_MTU_DISCOVER`): requests are far smaller than any path's MTU. A datagram
 /// that is no fragment needs no identification (RFC 6864), and the kernel spends a twelfth of a send on making one.
-pub fn never_fragment(socket: &impl AsFd) -> io::Result<()> {
+pub(crate) fn never_fragment(socket: &impl AsFd) -> io::Result<()> {
     set_option(socket, libc::IPPROTO_IP, libc::IP_MTU_DISCOVER, libc::IP_PMTUDISC_PROBE)
 }
 
 /// Takes one entry of the error queue; `WouldBlock` when it is empty.
-pub fn receive_error(socket: &impl AsFd) -> io::Result<Option<QueuedError>> {
+pub(crate) fn receive_error(socket: &impl AsFd) -> io::Result<Option<QueuedError>> {
     let mut payload = [0_u8; 64];
     let mut control = ControlBuffer::new();
     let mut message = Message::new(&mut payload, &mut control);
@@ -66,22 +66,22 @@ pub fn receive_error(socket: &impl AsFd) -> io::Result<Option<QueuedError>> {
 }
 
 /// Asks for the local address of every datagram (`IP_PKTINFO`).
-pub fn enable_packet_info(socket: &impl AsFd) -> io::Result<()> {
+pub(crate) fn enable_packet_info(socket: &impl AsFd) -> io::Result<()> {
     set_option(socket, libc::IPPROTO_IP, libc::IP_PKTINFO, 1)
 }
 
 /// Sets the receive buffer beyond the system's limit, which only a privileged process may (`SO_RCVBUFFORCE`).
-pub fn force_receive_buffer(socket: &impl AsFd, bytes: usize) -> io::Result<()> {
+pub(crate) fn force_receive_buffer(socket: &impl AsFd, bytes: usize) -> io::Result<()> {
     set_option(socket, libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, bytes as libc::c_int)
 }
 
 /// Sets the send buffer beyond the system's limit, which only a privileged process may (`SO_SNDBUFFORCE`).
-pub fn force_send_buffer(socket: &impl AsFd, bytes: usize) -> io::Result<()> {
+pub(crate) fn force_send_buffer(socket: &impl AsFd, bytes: usize) -> io::Result<()> {
     set_option(socket, libc::SOL_SOCKET, libc::SO_SNDBUFFORCE, bytes as libc::c_int)
 }
 
 /// Datagrams that the kernel dropped because this socket's receive buffer was full (`SO_MEMINFO`).
-pub fn dropped(socket: &impl AsFd) -> io::Result<u32> {
+pub(crate) fn dropped(socket: &impl AsFd) -> io::Result<u32> {
     const SO_MEMINFO: libc::c_int = 55;
     const DROPS: usize = 8; // SK_MEMINFO_DROPS of linux/sock_diag.h
     let mut words = [0_u32; 9];
@@ -101,7 +101,7 @@ pub fn dropped(socket: &impl AsFd) -> io::Result<u32> {
 
 /// True if `signal` is ignored, as `nohup` and shells in the background arrange it for the programs they start.
 #[must_use]
-pub fn is_ignored(signal: i32) -> bool {
+pub(crate) fn is_ignored(signal: i32) -> bool {
     let mut action = MaybeUninit::<libc::sigaction>::zeroed();
     // SAFETY: with no new action, sigaction only writes the present one to `action`, for which zeros are valid too.
     unsafe {
@@ -111,7 +111,7 @@ pub fn is_ignored(signal: i32) -> bool {
 }
 
 /// Processor time that this thread, or the whole process, has used (`getrusage`: in user mode and in the kernel).
-pub fn cpu_time(whole_process: bool) -> io::Result<Duration> {
+pub(crate) fn cpu_time(whole_process: bool) -> io::Result<Duration> {
     let whose = if whole_process { libc::RUSAGE_SELF } else { libc::RUSAGE_THREAD };
     let mut usage = MaybeUninit::<libc::rusage>::zeroed();
     // SAFETY: getrusage only writes to `usage`, a structure of integers for which zeros are valid too.
@@ -126,10 +126,10 @@ pub fn cpu_time(whole_process: bool) -> io::Result<Duration> {
 }
 
 /// What takes a received datagram: its sender, the local address that it was sent to, and its bytes.
-pub type Take<'a> = &'a mut dyn FnMut(SocketAddr, Option<Ipv4Addr>, &[u8]);
+pub(crate) type Take<'a> = &'a mut dyn FnMut(SocketAddr, Option<Ipv4Addr>, &[u8]);
 
 /// Datagrams that are sent in one system call (`sendmmsg`).
-pub struct SendBatch {
+pub(crate) struct SendBatch {
     names: Box<[Name]>,
     slices: Box<[libc::iovec]>,
     control: Box<[ControlBuffer]>,
@@ -137,7 +137,7 @@ pub struct SendBatch {
 }
 
 /// Datagrams that are received in one system call (`recvmmsg`), each into a slot of its own.
-pub struct ReceiveBatch {
+pub(crate) struct ReceiveBatch {
     slots: Box<[u8]>,
     slot_size: usize,
     names: Box<[Name]>,
@@ -156,7 +156,7 @@ unsafe impl Send for ReceiveBatch {}
 impl SendBatch {
     /// Room for `count` datagrams.
     #[must_use]
-    pub fn new(count: usize) -> Self {
+    pub(crate) fn new(count: usize) -> Self {
         let mut names = boxed(count, Name::unspecified);
         let mut slices = boxed(count, || libc::iovec { iov_base: ptr::null_mut(), iov_len: 0 });
         let mut control = boxed(count, ControlBuffer::new);
@@ -166,7 +166,7 @@ impl SendBatch {
 
     /// Sends the first of `datagrams`, as many as there is room for, each to an address and from a local one if that is
     /// said. Says how many left; an error is about the first one, and means that none left.
-    pub fn send<'a>(
+    pub(crate) fn send<'a>(
         &mut self,
         socket: &impl AsFd,
         datagrams: impl Iterator<Item = (SocketAddr, Option<Ipv4Addr>, &'a [u8])>,
@@ -195,7 +195,7 @@ impl ReceiveBatch {
     /// `count` slots of `slot_size` bytes; `with_local` if the local addresses are wanted, which [`enable_packet_info`] has
     /// the kernel give.
     #[must_use]
-    pub fn new(count: usize, slot_size: usize, with_local: bool) -> Self {
+    pub(crate) fn new(count: usize, slot_size: usize, with_local: bool) -> Self {
         let mut slots = vec![0; count * slot_size].into_boxed_slice();
         let mut names = boxed(count, Name::unspecified);
         let mut slices: Box<[_]> = slots
@@ -209,7 +209,7 @@ impl ReceiveBatch {
 
     /// Receives what waits, at least one datagram, and gives each to `take`, with the local address that it was sent to if
     /// that is wanted and known. Says how many.
-    pub fn receive(&mut self, socket: &impl AsFd, take: Take<'_>) -> io::Result<usize> {
+    pub(crate) fn receive(&mut self, socket: &impl AsFd, take: Take<'_>) -> io::Result<usize> {
         let control = if self.control.is_empty() { 0 } else { size_of::<ControlBuffer>() };
         for header in &mut self.headers {
             header.msg_hdr.msg_namelen = size_of::<Name>() as libc::socklen_t;

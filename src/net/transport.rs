@@ -15,7 +15,7 @@ use super::sys::Cause;
 use crate::engine::Slot;
 
 /// Sends and receives datagrams without waiting.
-pub trait Transport {
+pub(crate) trait Transport {
     /// Has `registry` watch its descriptors, with tokens from `first` on.
     fn register(&mut self, registry: &Registry, first: Token) -> Result<(), Error>;
 
@@ -54,7 +54,7 @@ pub trait Transport {
 
 /// What a transport tells of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Event<'a> {
+pub(crate) enum Event<'a> {
     /// A datagram came.
     Datagram {
         /// Its sender.
@@ -93,7 +93,7 @@ pub enum Event<'a> {
 
 /// An error, and the datagram that it is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Failure {
+pub(crate) struct Failure {
     /// Where the datagram was to go.
     pub to: SocketAddr,
     /// The flight that it was submitted for, if that is known: an error that comes later names an address only.
@@ -106,7 +106,7 @@ pub struct Failure {
 
 /// How far everything that arrived has been received.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Received {
+pub(crate) struct Received {
     /// No descriptor is known to have more to give.
     pub drained: bool,
     /// Everything that arrived before then has been told of; none if that is no later than it was.
@@ -115,7 +115,7 @@ pub struct Received {
 
 /// Why a datagram was not queued.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Refusal {
+pub(crate) enum Refusal {
     /// The system has taken nothing on the address's lane for a while, and a batch waits there already.
     Full,
     /// There is no lane for such addresses; the system's error number says why.

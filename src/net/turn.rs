@@ -12,11 +12,11 @@ use super::transport::{Event, Failure, Refusal, Transport};
 use crate::engine::{Engine, Oddity, Snapshot, Transmit};
 
 /// Whoever is told of a datagram that was not used: its sender, what is odd about it, and its bytes.
-pub type Odd<'a> = &'a mut dyn FnMut(SocketAddr, &Oddity, &[u8]);
+pub(crate) type Odd<'a> = &'a mut dyn FnMut(SocketAddr, &Oddity, &[u8]);
 
 /// A transport, and what an engine exchanges with it in turns.
 #[derive(Debug)]
-pub struct Turn<T> {
+pub(crate) struct Turn<T> {
     transport: T,
     /// The datagram that the engine writes.
     request: Vec<u8>,
@@ -24,23 +24,23 @@ pub struct Turn<T> {
 
 impl<T: Transport> Turn<T> {
     /// Turns over `transport`.
-    pub fn new(transport: T) -> Self {
+    pub(crate) fn new(transport: T) -> Self {
         Self { transport, request: Vec::new() }
     }
 
     /// The transport.
-    pub fn transport(&self) -> &T {
+    pub(crate) fn transport(&self) -> &T {
         &self.transport
     }
 
     /// The same, to change it.
-    pub fn transport_mut(&mut self) -> &mut T {
+    pub(crate) fn transport_mut(&mut self) -> &mut T {
         &mut self.transport
     }
 
     /// The first half of a turn: what has come is given to `engine`, and then `now`, as far as everything has come. False
     /// if more is known to wait.
-    pub fn receive(&mut self, engine: &mut Engine, now: Instant, odd: Odd<'_>) -> bool {
+    pub(crate) fn receive(&mut self, engine: &mut Engine, now: Instant, odd: Odd<'_>) -> bool {
         self.transport.errors(now, &mut |event| tell(engine, now, event, odd));
         // An answer that has arrived by now comes before its time-out, however long the process was stopped: so everything
         // is looked at whenever a deadline is due.
@@ -56,7 +56,7 @@ impl<T: Transport> Turn<T> {
     }
 
     /// The second half: a batch of what may leave at `now` is sent. Then finished targets can be taken from the engine.
-    pub fn send(&mut self, engine: &mut Engine, now: Instant) {
+    pub(crate) fn send(&mut self, engine: &mut Engine, now: Instant) {
         self.request.clear();
         // Bounded by the room that there is, and by those for whom there is none.
         let mut refused = 0;
@@ -76,7 +76,7 @@ impl<T: Transport> Turn<T> {
 
     /// When the next turn is due, if nothing comes before.
     #[must_use]
-    pub fn poll_timeout(&self, engine: &mut Engine, now: Instant) -> Option<Instant> {
+    pub(crate) fn poll_timeout(&self, engine: &mut Engine, now: Instant) -> Option<Instant> {
         let deadline = engine.poll_timeout(now);
         match self.transport.blocked_until() {
             // What the engine wants to send has to wait until then, however early that may leave.
@@ -88,7 +88,7 @@ impl<T: Transport> Turn<T> {
 
     /// How the scan stands: the engine's counters, with what only the transport knows.
     #[must_use]
-    pub fn snapshot(&self, engine: &Engine) -> Snapshot {
+    pub(crate) fn snapshot(&self, engine: &Engine) -> Snapshot {
         let mut snapshot = engine.snapshot();
         snapshot.datagrams.dropped_by_kernel = self.transport.dropped();
         snapshot

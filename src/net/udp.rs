@@ -19,7 +19,7 @@ use crate::engine::Slot;
 use crate::rng::AddressHasher;
 
 /// The sockets of a scan.
-pub struct Udp {
+pub(crate) struct Udp {
     sockets: Sockets,
     queues: Queues,
     /// How many are of IPv4.
@@ -37,7 +37,7 @@ struct Sockets {
 
 impl Udp {
     /// Opens the sockets that `ipv4` and `ipv6` ask for, where `local` says, to send and receive as `path` does.
-    pub fn open(local: &Local, (ipv4, ipv6): (bool, bool), path: IoPath) -> Result<Self, Error> {
+    pub(crate) fn open(local: &Local, (ipv4, ipv6): (bool, bool), path: IoPath) -> Result<Self, Error> {
         let mut all = Vec::new();
         let sockets = local.sockets.max(1);
         for _ in 0..if ipv4 { sockets } else { 0 } {

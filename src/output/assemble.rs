@@ -34,18 +34,24 @@ impl Epoch {
 /// What it takes to make records of finished flights.
 pub struct Assembler {
     /// The plans of the run.
-    pub plans: Arc<[Plan]>,
+    pub(crate) plans: Arc<[Plan]>,
     /// The origins of the run's targets.
-    pub origins: Origins,
+    pub(crate) origins: Origins,
     /// The settings of the run.
-    pub settings: Settings,
+    pub(crate) settings: Settings,
     /// When the run began.
-    pub epoch: Epoch,
+    pub(crate) epoch: Epoch,
     /// What finds servers that are one server, if that is wanted.
-    pub clones: Option<Clones>,
+    pub(crate) clones: Option<Clones>,
 }
 
 impl Assembler {
+    /// Makes records of a run with these `settings` that follows `plans`, whose targets were named by `origins`.
+    #[must_use]
+    pub const fn new(plans: Arc<[Plan]>, origins: Origins, settings: Settings, epoch: Epoch) -> Self {
+        Self { plans, origins, settings, epoch, clones: None }
+    }
+
     /// Fills `record` with everything that is known about `finished`, which is one of `batch`. `answers` is scratch.
     pub fn assemble<'a>(
         &mut self,
@@ -64,7 +70,7 @@ impl Assembler {
         record.protocol = if is_known { leg.protocol.spec().name } else { "" };
         let ask = plan.ask(leg.protocol, &self.settings, finished.address);
         leg.protocol.decode(answers, &ask, record);
-        settle(ask.queries, finished.status, &finished.reasons, record);
+        settle(ask.queries, finished.status, finished.reasons, record);
         record.game_key = games::identify(record);
         if let Some(clones) = &mut self.clones {
             clones.flag(record);
@@ -114,7 +120,7 @@ impl Assembler {
 /// Says in `record` how each of the `queries` that were asked has ended, and the target with them. `ended` is how the
 /// engine saw it end, `reasons` what it noted on the way; what is answered, decoding has said already. An unanswered ping
 /// alone does not make a target partial.
-pub fn settle(queries: QuerySet, ended: Status, reasons: &Reasons, record: &mut ServerRecord) {
+fn settle(queries: QuerySet, ended: Status, reasons: Reasons, record: &mut ServerRecord) {
     // What was answered, and is not in the record, could not be decoded.
     let rest = if ended == Status::Ok { Status::Malformed } else { ended };
     let (mut any, mut all, mut strongest) = (false, true, Status::Timeout);

@@ -6,7 +6,7 @@ use crate::record::{COLUMNS, Dlc, Mod, Players, Rules, ServerRecord, Text, Value
 
 /// Writes cards into memory.
 #[derive(Default)]
-pub struct Card {
+pub(crate) struct Card {
     text: Vec<u8>,
     began: bool,
 }

@@ -15,7 +15,7 @@ use crate::rng::AddressHasher;
 
 /// Counts equal answers by address.
 #[derive(Debug)]
-pub struct Clones {
+pub(crate) struct Clones {
     hosts: HashTable<Host>,
     hasher: AddressHasher,
 }
@@ -32,13 +32,13 @@ struct Host {
 impl Clones {
     /// Remembers nothing yet. `hasher` holds the run's key.
     #[must_use]
-    pub fn new(hasher: AddressHasher) -> Self {
+    pub(crate) fn new(hasher: AddressHasher) -> Self {
         Self { hosts: HashTable::new(), hasher }
     }
 
     /// Counts the answer in `record`, and flags it if its address gave it at twenty ports or more before. Name, map and
     /// players make an answer; a record without info is none. Each server is to be shown once.
-    pub fn flag(&mut self, record: &mut ServerRecord) {
+    pub(crate) fn flag(&mut self, record: &mut ServerRecord) {
         let Some(name) = record.name.as_str() else { return };
         let ip = self.hasher.ip(&record.address.ip());
         let mut answer = DefaultHasher::new();

@@ -8,7 +8,7 @@ use super::value::Printer;
 use crate::record::{Column, ServerRecord, Value};
 
 /// Writes CSV into memory.
-pub struct Csv {
+pub(crate) struct Csv {
     columns: Vec<&'static Column>,
     lines: Vec<u8>,
     printer: Printer,
@@ -17,7 +17,7 @@ pub struct Csv {
 impl Csv {
     /// The header of `columns` and no row.
     #[must_use]
-    pub fn new(columns: &[&'static Column]) -> Self {
+    pub(crate) fn new(columns: &[&'static Column]) -> Self {
         let names: Vec<&str> = columns.iter().map(|column| column.name).collect();
         let header = names.join(",") + "\n";
         Self { columns: columns.to_vec(), lines: header.into_bytes(), printer: Printer::default() }
@@ -104,7 +104,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::record::{COLUMNS, Text, all_columns, column};
+    use crate::record::{COLUMNS, Selection, Text, column};
 
     /// The same rows as the csv crate writes them.
     fn oracle(columns: &[&'static Column], records: &[ServerRecord]) -> Vec<u8> {
@@ -142,7 +142,7 @@ mod tests {
                     record
                 })
                 .collect();
-            let columns = if only_one { vec![column("name").unwrap()] } else { all_columns() };
+            let columns = if only_one { vec![column("name").unwrap()] } else { Selection::all().columns };
             let mut csv = Csv::new(&columns);
             for record in &records {
                 csv.row(record);
@@ -158,7 +158,7 @@ mod tests {
     fn rows_are_read_back_by_a_csv_reader_whatever_the_names() {
         let names: [&[u8]; 7] =
             [b"plain", b"quote \" comma , semicolon ;", b"line\r\nbreak", b"nul\0", b"\xFFlatin\xE9", b"", b" space "];
-        let mut csv = Csv::new(&all_columns());
+        let mut csv = Csv::new(&Selection::all().columns);
         for name in names {
             let mut record = ServerRecord::new();
             record.flags |= record.name.set(name);
@@ -186,7 +186,7 @@ mod tests {
 
     #[test]
     fn the_header_comes_once_and_taking_leaves_nothing() {
-        let mut csv = Csv::new(&all_columns());
+        let mut csv = Csv::new(&Selection::all().columns);
         let mut all = Vec::new();
         for _ in 0..3 {
             assert_eq!(csv.is_empty(), !all.is_empty(), "the header waits from the start");

@@ -179,13 +179,13 @@ fn create_alone(path: &Path) -> io::Result<File> {
 /// True for `-` and for the names by which the system knows standard output: opened by its name, a file to which it was
 /// redirected would be written from its start.
 #[must_use]
-pub fn is_stdout(path: &Path) -> bool {
+pub(crate) fn is_stdout(path: &Path) -> bool {
     ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"].iter().any(|name| path == Path::new(name))
 }
 
 /// The name under which the file at `path` is written until it is complete.
 #[must_use]
-pub fn partial(path: &Path) -> PathBuf {
+pub(crate) fn partial(path: &Path) -> PathBuf {
     suffixed(path, PARTIAL)
 }
 

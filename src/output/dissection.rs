@@ -14,7 +14,7 @@ use crate::wire::DecodeError;
 
 /// How the tables look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Style {
+pub(crate) enum Style {
     /// For a terminal.
     Table,
     /// Markdown.
@@ -22,7 +22,7 @@ pub enum Style {
 }
 
 /// Takes one datagram after the other apart, and puts pieces together.
-pub struct Dissector {
+pub(crate) struct Dissector {
     style: Style,
     width: Option<u16>,
     text: String,
@@ -34,12 +34,12 @@ pub struct Dissector {
 impl Dissector {
     /// Tables in `style`, at most `width` columns wide.
     #[must_use]
-    pub fn new(style: Style, width: Option<u16>) -> Self {
+    pub(crate) fn new(style: Style, width: Option<u16>) -> Self {
         Self { style, width, text: String::new(), number: 0, pieces: HashMap::new() }
     }
 
     /// Takes `datagram` of a server that speaks `protocol` apart.
-    pub fn datagram(&mut self, datagram: &Datagram, is_request: bool, protocol: AnyProtocol) {
+    pub(crate) fn datagram(&mut self, datagram: &Datagram, is_request: bool, protocol: AnyProtocol) {
         self.number += 1;
         let mut heading = format!("datagram {}", self.number);
         if let Some(line) = datagram.line {
@@ -88,7 +88,7 @@ impl Dissector {
     }
 
     /// Says which pieces never became whole, and begins anew.
-    pub fn end_of_file(&mut self) {
+    pub(crate) fn end_of_file(&mut self) {
         let left: usize = self.pieces.drain().map(|(_, pieces)| pieces.len()).sum();
         if left > 0 {
             self.remark(&format!("{left} pieces belong to replies that are not complete"));
@@ -96,7 +96,7 @@ impl Dissector {
     }
 
     /// What was written since the last call.
-    pub fn take(&mut self) -> String {
+    pub(crate) fn take(&mut self) -> String {
         std::mem::take(&mut self.text)
     }
 

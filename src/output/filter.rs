@@ -46,6 +46,7 @@ enum Test {
 
 /// Why a condition cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum FilterError {
     /// No operator in the first part.
     #[error("{0:?} is no condition: write COLUMN=VALUE, COLUMN!=VALUE, COLUMN>NUMBER or COLUMN~REGEX")]
@@ -109,7 +110,7 @@ impl Filter {
     }
 
     /// True when every condition holds for a row whose values `value` gives by the names of their columns.
-    pub fn holds_for<'a>(&self, value: impl Fn(&str) -> &'a str) -> bool {
+    pub(crate) fn holds_for<'a>(&self, value: impl Fn(&str) -> &'a str) -> bool {
         self.conditions.iter().all(|condition| condition.holds(value(condition.column.name)))
     }
 

@@ -9,6 +9,7 @@ use crate::target::Origins;
 
 /// How one list has ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct ListReport {
     /// Its name: what was typed.
     pub list: String,
@@ -31,7 +32,7 @@ pub struct ListReport {
 impl ListReport {
     /// How a list server has ended whose origin is among `origins`.
     #[must_use]
-    pub fn asked(end: &ListEnd, origins: &Origins) -> Self {
+    pub(crate) fn asked(end: &ListEnd, origins: &Origins) -> Self {
         Self {
             list: origins.find(end.origin).and_then(|origin| origin.source).unwrap_or_default().to_string(),
             outcome: end.word(),
@@ -65,7 +66,7 @@ impl fmt::Display for ListReport {
 
 /// A number of things.
 #[must_use]
-pub fn count(number: u64, thing: &str) -> String {
+pub(crate) fn count(number: u64, thing: &str) -> String {
     format!("{number} {thing}{}", if number == 1 { "" } else { "s" })
 }
 

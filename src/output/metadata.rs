@@ -14,7 +14,7 @@ use crate::record::{Query, SCHEMA};
 
 /// Everything that is worth knowing about a run, for whoever reads its rows later.
 #[derive(Debug, Serialize)]
-pub struct Metadata<I, S> {
+pub(crate) struct Metadata<I, S> {
     /// Name and version of the program.
     pub program: &'static str,
     /// Version of the set of columns.
@@ -55,7 +55,7 @@ pub struct Metadata<I, S> {
 
 /// Settings as they were used: datagrams and bits a second, times in milliseconds; absent limits are `null`.
 #[derive(Debug, Serialize)]
-pub struct SettingsInForce {
+pub(crate) struct SettingsInForce {
     rate: Option<f64>,
     bandwidth: Option<f64>,
     host_gap_ms: f64,
@@ -69,7 +69,7 @@ pub struct SettingsInForce {
 
 /// One output.
 #[derive(Debug, Serialize)]
-pub struct OutputDigest {
+pub(crate) struct OutputDigest {
     /// Its name.
     pub name: String,
     /// Rows in it.
@@ -80,7 +80,7 @@ pub struct OutputDigest {
 
 /// The file of datagrams.
 #[derive(Debug, Serialize)]
-pub struct RawDigest {
+pub(crate) struct RawDigest {
     /// Its name.
     pub name: String,
     /// Datagrams in it.
@@ -94,7 +94,7 @@ pub struct RawDigest {
 impl SettingsInForce {
     /// What `settings` say, with the name of the I/O path.
     #[must_use]
-    pub fn new(settings: &Settings, io: &'static str) -> Self {
+    pub(crate) fn new(settings: &Settings, io: &'static str) -> Self {
         let ms = |time: Duration| time.as_secs_f64() * 1e3;
         let asked = settings.queries.iter();
         Self {
@@ -113,23 +113,23 @@ impl SettingsInForce {
 
 /// `us` microseconds since the Unix epoch in RFC 3339.
 #[must_use]
-pub fn rfc3339(us: i64) -> String {
+pub(crate) fn rfc3339(us: i64) -> String {
     format!("{:.6}", Timestamp::from_microsecond(us).unwrap_or(Timestamp::UNIX_EPOCH))
 }
 
 /// Name and version of the program, as they stand in the metadata.
-pub const PROGRAM: &str = concat!("fragscan ", env!("CARGO_PKG_VERSION"));
+pub(crate) const PROGRAM: &str = concat!("fragscan ", env!("CARGO_PKG_VERSION"));
 /// Version of the set of columns.
-pub const SCHEMA_VERSION: u32 = SCHEMA;
+pub(crate) const SCHEMA_VERSION: u32 = SCHEMA;
 
 /// The file beside the output at `path`.
 #[must_use]
-pub fn beside(path: &Path) -> PathBuf {
+pub(crate) fn beside(path: &Path) -> PathBuf {
     suffixed(path, ".meta.json")
 }
 
 /// Writes `metadata` to `destination`, whole or not at all.
-pub fn write<I: Serialize, S: Serialize>(
+pub(crate) fn write<I: Serialize, S: Serialize>(
     metadata: &Metadata<I, S>,
     destination: &mut Destination,
 ) -> Result<(), OutputError> {

@@ -2,34 +2,36 @@
 
 use std::path::Path;
 
-use self::table::Look;
 use crate::record::{Selection, ServerRecord};
 
 mod assemble;
-pub mod card;
+pub(crate) mod card;
 mod clones;
-pub mod csv;
+mod csv;
 mod destination;
-pub mod dissection;
+pub(crate) mod dissection;
 mod filter;
 mod list_report;
-pub mod metadata;
-pub mod ndjson;
+pub(crate) mod metadata;
+mod ndjson;
 mod raw;
 mod readers;
 mod sink;
-pub mod table;
+pub(crate) mod table;
 mod value;
-pub mod writer;
+pub(crate) mod writer;
 
-pub use assemble::{Assembler, Epoch, settle};
-pub use clones::Clones;
-pub use destination::{Destination, OutputError, is_stdout, partial};
+pub use assemble::{Assembler, Epoch};
+pub(crate) use clones::Clones;
+pub use destination::{Destination, OutputError};
+pub(crate) use destination::{is_stdout, partial};
 pub use filter::{Filter, FilterError};
-pub use list_report::{ListReport, count};
-pub use raw::Raw;
-pub use readers::ReaderFormat;
+pub use list_report::ListReport;
+pub(crate) use list_report::count;
+pub(crate) use raw::Raw;
+pub(crate) use readers::ReaderFormat;
 pub use sink::{FileSink, Sink};
+pub use table::Look;
 
 /// Turns records into bytes.
 pub trait RowFormat: Send {
@@ -54,6 +56,7 @@ pub trait RowFormat: Send {
 
 /// An output format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Format {
     /// RFC 4180 with a header and `\n` at the end of a line.
     Csv,

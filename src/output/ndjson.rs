@@ -12,7 +12,7 @@ use crate::record::{
 };
 
 /// Writes NDJSON into memory.
-pub struct Ndjson {
+pub(crate) struct Ndjson {
     selection: Selection,
     lines: Vec<u8>,
 }
@@ -20,7 +20,7 @@ pub struct Ndjson {
 impl Ndjson {
     /// Objects with what is selected as their keys, and none written yet.
     #[must_use]
-    pub fn new(selection: Selection) -> Self {
+    pub(crate) fn new(selection: Selection) -> Self {
         Self { selection, lines: Vec::new() }
     }
 }

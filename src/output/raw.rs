@@ -8,7 +8,7 @@ use crate::engine::{Batch, Direction, Logged};
 use crate::record::QuerySet;
 
 /// Writes datagrams as pcapng.
-pub struct Raw {
+pub(crate) struct Raw {
     destination: Destination,
     /// Our addresses: that of the IPv4 socket and that of the IPv6 socket.
     local: [SocketAddr; 2],
@@ -21,14 +21,14 @@ pub struct Raw {
 impl Raw {
     /// Datagrams to `destination` of a scan for `queries` from `local` (an IPv4 and an IPv6 address).
     #[must_use]
-    pub fn new(destination: Destination, local: [SocketAddr; 2], queries: QuerySet) -> Self {
+    pub(crate) fn new(destination: Destination, local: [SocketAddr; 2], queries: QuerySet) -> Self {
         let mut buffer = Vec::new();
         raw::put_header(&mut buffer, &queries.to_string());
         Self { destination, local, buffer, waiting: 0, written: 0, failed: false }
     }
 
     /// Adds the datagrams of `batch`; writes when enough wait. After a failure it takes no more.
-    pub fn take(&mut self, batch: &Batch, epoch: &Epoch) -> Result<(), OutputError> {
+    pub(crate) fn take(&mut self, batch: &Batch, epoch: &Epoch) -> Result<(), OutputError> {
         for Logged { direction, server, at, data } in batch.logged() {
             let us = self.local[usize::from(server.is_ipv6())];
             let (from, to) = if direction == Direction::Sent { (us, server) } else { (server, us) };
@@ -39,7 +39,7 @@ impl Raw {
     }
 
     /// Writes what waits, in whole blocks.
-    pub fn flush(&mut self) -> Result<(), OutputError> {
+    pub(crate) fn flush(&mut self) -> Result<(), OutputError> {
         if self.failed || self.buffer.is_empty() {
             self.buffer.clear();
             return Ok(());
@@ -55,23 +55,23 @@ impl Raw {
 
     /// Datagrams that are at the destination.
     #[must_use]
-    pub fn written(&self) -> u64 {
+    pub(crate) fn written(&self) -> u64 {
         self.written
     }
 
     /// Where they are.
     #[must_use]
-    pub fn destination(&self) -> &Destination {
+    pub(crate) fn destination(&self) -> &Destination {
         &self.destination
     }
 
     /// Leaves nothing behind of a file that holds nothing.
-    pub fn discard(&mut self) {
+    pub(crate) fn discard(&mut self) {
         self.destination.discard();
     }
 
     /// Gives a complete file its name.
-    pub fn commit(&mut self) -> Result<(), OutputError> {
+    pub(crate) fn commit(&mut self) -> Result<(), OutputError> {
         self.destination.commit()
     }
 }

@@ -9,7 +9,7 @@ use crate::record::{self, COLUMNS, Column, Kind, List, SCHEMA, ServerRecord};
 
 /// A program that can read our outputs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ReaderFormat {
+pub(crate) enum ReaderFormat {
     /// SQL for DuckDB.
     DuckDb,
     /// Python for pandas.
@@ -21,7 +21,7 @@ pub enum ReaderFormat {
 impl ReaderFormat {
     /// The text of the reader.
     #[must_use]
-    pub fn text(self) -> String {
+    pub(crate) fn text(self) -> String {
         match self {
             Self::DuckDb => duckdb(),
             Self::Pandas => pandas(),

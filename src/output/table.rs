@@ -10,8 +10,9 @@ use unicode_width::UnicodeWidthChar;
 use super::{RowFormat, value};
 use crate::record::{Column, Flags, Kind, ServerRecord, Status};
 
-/// How a table looks.
+/// How a table looks. [`Default`] is for what is no terminal: 120 cells, and no colours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Look {
     /// Cells in a line of the terminal.
     pub width: usize,
@@ -19,8 +20,14 @@ pub struct Look {
     pub colour: bool,
 }
 
+impl Default for Look {
+    fn default() -> Self {
+        Self { width: USUAL_WIDTH, colour: false }
+    }
+}
+
 /// Writes a table into memory.
-pub struct Table {
+pub(crate) struct Table {
     cells: Vec<Cell>,
     look: Look,
     lines: Vec<u8>,
@@ -45,7 +52,7 @@ enum Text {
 impl Table {
     /// The table of a server browser, or one of `columns` if some were chosen.
     #[must_use]
-    pub fn new(columns: Option<&[&'static Column]>, look: Look) -> Self {
+    pub(crate) fn new(columns: Option<&[&'static Column]>, look: Look) -> Self {
         let mut cells = columns
             .map_or_else(|| browser(look.width), |columns| columns.iter().map(|column| chosen(column)).collect());
         fit(&mut cells, look.width);
@@ -206,7 +213,7 @@ fn cut(text: &str, width: usize) -> (String, usize) {
 
 /// `text` with everything that is not harmless on a terminal replaced.
 #[must_use]
-pub fn harmless(text: &str) -> String {
+pub(crate) fn harmless(text: &str) -> String {
     text.chars().map(shown).collect()
 }
 
@@ -226,6 +233,8 @@ fn is_harmless(c: char) -> bool {
     !(c.is_control() || invisible || is_none)
 }
 
+/// Width of a table that is not for a terminal.
+const USUAL_WIDTH: usize = 120;
 /// Width of a cell that takes two parts of what is left of a line.
 const WIDE: usize = 40;
 /// Width of a cell that takes one part.

@@ -9,7 +9,7 @@ use crate::ledger::{Latency, Rows};
 use crate::record::ServerRecord;
 
 /// Takes the batches of a run, on a thread of its own.
-pub trait Consumer: Send + 'static {
+pub(crate) trait Consumer: Send + 'static {
     /// What is known when the last batch was taken.
     type Report: Send;
 
@@ -24,7 +24,7 @@ pub trait Consumer: Send + 'static {
 }
 
 /// What the writer did.
-pub struct Report {
+pub(crate) struct Report {
     /// Counts of rows.
     pub rows: Rows,
     /// Round-trip times of all that answered.
@@ -40,7 +40,7 @@ pub struct Report {
 }
 
 /// Makes records of finished flights.
-pub struct Writer {
+pub(crate) struct Writer {
     assembler: Assembler,
     filter: Filter,
     failed: Option<Box<dyn FnOnce() + Send>>,
@@ -54,7 +54,7 @@ impl Writer {
     /// Records for which `filter` holds go to `sinks`, and datagrams to `raw`. `failed` is called once when nothing can be
     /// written any more, or nobody wants it.
     #[must_use]
-    pub fn new(
+    pub(crate) fn new(
         assembler: Assembler,
         filter: Filter,
         sinks: Vec<Box<dyn Sink>>,

@@ -26,12 +26,12 @@ use super::{
 
 /// A variant of the protocol.
 #[derive(Debug)]
-pub struct Dialect {
+pub(crate) struct Dialect {
     spec: &'static Spec,
 }
 
 /// The variants of this file.
-pub static DIALECTS: &[Dialect] = &[Dialect {
+pub(crate) static DIALECTS: &[Dialect] = &[Dialect {
     spec: &Spec {
         name: "bedrock",
         aliases: &["minecraft-bedrock", "raknet"],

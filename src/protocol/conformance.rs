@@ -318,7 +318,7 @@ fn requests_of_other_protocols_are_not_answered() {
     for one in all() {
         let persona = personas().next().unwrap();
         for request in &converse(one, &persona).requests {
-            for other in all().filter(|other| std::mem::discriminant(other) != std::mem::discriminant(&one)) {
+            for other in all().filter(|other| std::mem::discriminant(&other.0) != std::mem::discriminant(&one.0)) {
                 let mut replies = Replies::default();
                 other.serve(&persona, request, &mut replies);
                 assert!(replies.is_empty(), "{other:?} answers a request of {one:?}");

@@ -9,13 +9,13 @@ use crate::wire::{DecodeError, Problem, Reader};
 
 /// A cursor over a message whose reads are told to a scribe.
 #[derive(Debug)]
-pub struct Fields<'a, S> {
+pub(crate) struct Fields<'a, S> {
     reader: Reader<'a>,
     scribe: S,
 }
 
 /// Whoever wants to know what was read.
-pub trait Scribe {
+pub(crate) trait Scribe {
     /// `size` bytes at `at` are the field `name`.
     fn note(&mut self, name: &'static str, kind: &'static str, at: usize, size: usize, value: Shown<'_>);
 
@@ -28,7 +28,7 @@ pub trait Scribe {
 
 /// The value of a field, as it is to be shown.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Shown<'a> {
+pub(crate) enum Shown<'a> {
     /// A number.
     Number(u64),
     /// A number with a sign.
@@ -48,7 +48,7 @@ pub enum Shown<'a> {
 impl<'a> Fields<'a, ()> {
     /// Reads on where `reader` stands, and tells nobody.
     #[must_use]
-    pub fn silent(reader: Reader<'a>) -> Self {
+    pub(crate) fn silent(reader: Reader<'a>) -> Self {
         Self { reader, scribe: () }
     }
 }
@@ -56,31 +56,31 @@ impl<'a> Fields<'a, ()> {
 impl<'a, S: Scribe> Fields<'a, S> {
     /// Reads on where `reader` stands, and tells `scribe`.
     #[must_use]
-    pub fn new(reader: Reader<'a>, scribe: S) -> Self {
+    pub(crate) fn new(reader: Reader<'a>, scribe: S) -> Self {
         Self { reader, scribe }
     }
 
     /// The cursor itself, for what is no field.
     #[must_use]
-    pub fn reader(&self) -> &Reader<'a> {
+    pub(crate) fn reader(&self) -> &Reader<'a> {
         &self.reader
     }
 
     /// What follows belongs to entry `number` (from 0) of `list`.
     #[inline]
-    pub fn entry(&mut self, list: &'static str, number: usize) {
+    pub(crate) fn entry(&mut self, list: &'static str, number: usize) {
         self.scribe.entry(list, number);
     }
 
     /// What follows belongs to no list.
     #[inline]
-    pub fn leave(&mut self) {
+    pub(crate) fn leave(&mut self) {
         self.scribe.leave();
     }
 
     /// One byte, a number.
     #[inline]
-    pub fn u8(&mut self, name: &'static str) -> Result<u8, DecodeError> {
+    pub(crate) fn u8(&mut self, name: &'static str) -> Result<u8, DecodeError> {
         let at = self.reader.position();
         let value = self.reader.u8()?;
         self.scribe.note(name, "u8", at, 1, Shown::Number(value.into()));
@@ -89,7 +89,7 @@ impl<'a, S: Scribe> Fields<'a, S> {
 
     /// One byte, a letter.
     #[inline]
-    pub fn letter(&mut self, name: &'static str) -> Result<u8, DecodeError> {
+    pub(crate) fn letter(&mut self, name: &'static str) -> Result<u8, DecodeError> {
         let at = self.reader.position();
         let value = self.reader.u8()?;
         self.scribe.note(name, "letter", at, 1, Shown::Letter(value));
@@ -98,7 +98,7 @@ impl<'a, S: Scribe> Fields<'a, S> {
 
     /// Two bytes, little-endian.
     #[inline]
-    pub fn u16_le(&mut self, name: &'static str) -> Result<u16, DecodeError> {
+    pub(crate) fn u16_le(&mut self, name: &'static str) -> Result<u16, DecodeError> {
         let at = self.reader.position();
         let value = self.reader.u16_le()?;
         self.scribe.note(name, "u16 le", at, 2, Shown::Number(value.into()));
@@ -107,7 +107,7 @@ impl<'a, S: Scribe> Fields<'a, S> {
 
     /// Two bytes, big-endian.
     #[inline]
-    pub fn u16_be(&mut self, name: &'static str) -> Result<u16, DecodeError> {
+    pub(crate) fn u16_be(&mut self, name: &'static str) -> Result<u16, DecodeError> {
         let at = self.reader.position();
         let value = self.reader.array().map(u16::from_be_bytes)?;
         self.scribe.note(name, "u16 be", at, 2, Shown::Number(value.into()));
@@ -116,7 +116,7 @@ impl<'a, S: Scribe> Fields<'a, S> {
 
     /// Four bytes, little-endian.
     #[inline]
-    pub fn u32_le(&mut self, name: &'static str) -> Result<u32, DecodeError> {
+    pub(crate) fn u32_le(&mut self, name: &'static str) -> Result<u32, DecodeError> {
         let at = self.reader.position();
         let value = self.reader.u32_le()?;
         self.scribe.note(name, "u32 le", at, 4, Shown::Number(value.into()));
@@ -125,7 +125,7 @@ impl<'a, S: Scribe> Fields<'a, S> {
 
     /// Four bytes, little-endian, with a sign.
     #[inline]
-    pub fn i32_le(&mut self, name: &'static str) -> Result<i32, DecodeError> {
+    pub(crate) fn i32_le(&mut self, name: &'static str) -> Result<i32, DecodeError> {
         let at = self.reader.position();
         let value = self.reader.array().map(i32::from_le_bytes)?;
         self.scribe.note(name, "i32 le", at, 4, Shown::Signed(value.into()));
@@ -134,7 +134,7 @@ impl<'a, S: Scribe> Fields<'a, S> {
 
     /// Four bytes, little-endian, a single-precision number.
     #[inline]
-    pub fn f32_le(&mut self, name: &'static str) -> Result<f32, DecodeError> {
+    pub(crate) fn f32_le(&mut self, name: &'static str) -> Result<f32, DecodeError> {
         let at = self.reader.position();
         let value = self.reader.array().map(f32::from_le_bytes)?;
         self.scribe.note(name, "f32 le", at, 4, Shown::Float(value));
@@ -143,7 +143,7 @@ impl<'a, S: Scribe> Fields<'a, S> {
 
     /// Eight bytes, little-endian.
     #[inline]
-    pub fn u64_le(&mut self, name: &'static str) -> Result<u64, DecodeError> {
+    pub(crate) fn u64_le(&mut self, name: &'static str) -> Result<u64, DecodeError> {
         let at = self.reader.position();
         let value = self.reader.u64_le()?;
         self.scribe.note(name, "u64 le", at, 8, Shown::Number(value));
@@ -152,7 +152,7 @@ impl<'a, S: Scribe> Fields<'a, S> {
 
     /// `size` bytes, at most eight, little-endian.
     #[inline]
-    pub fn uint_le(&mut self, name: &'static str, size: usize) -> Result<u64, DecodeError> {
+    pub(crate) fn uint_le(&mut self, name: &'static str, size: usize) -> Result<u64, DecodeError> {
         let at = self.reader.position();
         let mut bytes = [0; 8];
         let value = match bytes.get_mut(..size) {
@@ -168,7 +168,7 @@ impl<'a, S: Scribe> Fields<'a, S> {
 
     /// `N` bytes as they are.
     #[inline]
-    pub fn array<const N: usize>(&mut self, name: &'static str) -> Result<[u8; N], DecodeError> {
+    pub(crate) fn array<const N: usize>(&mut self, name: &'static str) -> Result<[u8; N], DecodeError> {
         let at = self.reader.position();
         let value = self.reader.array::<N>()?;
         self.scribe.note(name, "bytes", at, N, Shown::Bytes(&value));
@@ -176,7 +176,7 @@ impl<'a, S: Scribe> Fields<'a, S> {
     }
 
     /// An address of `N` bytes, 4 (IPv4) or 16 (IPv6), and a port behind it, big-endian.
-    pub fn address<const N: usize>(&mut self, name: &'static str) -> Result<SocketAddr, DecodeError>
+    pub(crate) fn address<const N: usize>(&mut self, name: &'static str) -> Result<SocketAddr, DecodeError>
     where
         IpAddr: From<[u8; N]>,
     {
@@ -188,7 +188,7 @@ impl<'a, S: Scribe> Fields<'a, S> {
 
     /// Text up to a NUL. One that is cut is put into `field` as far as it goes, and is an error.
     #[inline]
-    pub fn text(&mut self, name: &'static str, field: &mut Option<&'a [u8]>) -> Result<(), DecodeError> {
+    pub(crate) fn text(&mut self, name: &'static str, field: &mut Option<&'a [u8]>) -> Result<(), DecodeError> {
         let at = self.reader.position();
         match self.reader.cstr() {
             Ok(text) => {
@@ -207,7 +207,7 @@ impl<'a, S: Scribe> Fields<'a, S> {
 
     /// Text behind a byte that says how long it is. One that is cut is put into `field` as far as it goes, and is an error.
     #[inline]
-    pub fn counted_text(&mut self, name: &'static str, field: &mut Option<&'a [u8]>) -> Result<(), DecodeError> {
+    pub(crate) fn counted_text(&mut self, name: &'static str, field: &mut Option<&'a [u8]>) -> Result<(), DecodeError> {
         let at = self.reader.position();
         let length = usize::from(self.reader.u8()?);
         if let Ok(text) = self.reader.bytes(length) {
@@ -223,13 +223,13 @@ impl<'a, S: Scribe> Fields<'a, S> {
 
     /// The next `length` bytes, or as many as there are, as text.
     #[inline]
-    pub fn span(&mut self, name: &'static str, length: usize) -> &'a [u8] {
+    pub(crate) fn span(&mut self, name: &'static str, length: usize) -> &'a [u8] {
         self.ended_span(name, length, b"")
     }
 
     /// The next `length` bytes, or as many as there are, as text, and `end` behind them if it is there.
     #[inline]
-    pub fn ended_span(&mut self, name: &'static str, length: usize, end: &[u8]) -> &'a [u8] {
+    pub(crate) fn ended_span(&mut self, name: &'static str, length: usize, end: &[u8]) -> &'a [u8] {
         let at = self.reader.position();
         let text = self.reader.take(length);
         self.reader.skip(end);
@@ -239,12 +239,12 @@ impl<'a, S: Scribe> Fields<'a, S> {
 
     /// Passes over `length` bytes, or as many as there are, that are no field: what stands between two of them.
     #[inline]
-    pub fn pass(&mut self, length: usize) {
+    pub(crate) fn pass(&mut self, length: usize) {
         let _ = self.reader.take(length);
     }
 
     /// Everything that is left, as text.
-    pub fn rest(&mut self, name: &'static str) -> &'a [u8] {
+    pub(crate) fn rest(&mut self, name: &'static str) -> &'a [u8] {
         let at = self.reader.position();
         let rest = self.reader.take_rest();
         self.scribe.note(name, "text", at, rest.len(), Shown::Text(rest));
@@ -252,7 +252,7 @@ impl<'a, S: Scribe> Fields<'a, S> {
     }
 
     /// Everything that is left, as bytes.
-    pub fn bytes(&mut self, name: &'static str) -> &'a [u8] {
+    pub(crate) fn bytes(&mut self, name: &'static str) -> &'a [u8] {
         let at = self.reader.position();
         let rest = self.reader.take_rest();
         self.scribe.note(name, "bytes", at, rest.len(), Shown::Bytes(rest));
@@ -260,7 +260,7 @@ impl<'a, S: Scribe> Fields<'a, S> {
     }
 
     /// Skips `prefix` if it comes next, and says whether it did.
-    pub fn skip(&mut self, name: &'static str, prefix: &[u8]) -> bool {
+    pub(crate) fn skip(&mut self, name: &'static str, prefix: &[u8]) -> bool {
         let at = self.reader.position();
         let found = self.reader.skip(prefix);
         if found {
@@ -281,6 +281,7 @@ impl Scribe for () {
 
 /// A message taken apart.
 #[derive(Debug, Default, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Dissection {
     /// What kind of message it is.
     pub title: &'static str,
@@ -291,6 +292,7 @@ pub struct Dissection {
 
 /// One field of a message.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Field {
     /// Name, with the entry of the list that it belongs to before it: `player 3 score`.
     pub name: String,

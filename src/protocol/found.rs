@@ -15,7 +15,7 @@ pub struct Found {
 
 impl Found {
     /// Takes an address and says whether it is new. Beyond a million addresses, new ones are not taken any more.
-    pub fn push(&mut self, address: SocketAddr) -> bool {
+    pub(crate) fn push(&mut self, address: SocketAddr) -> bool {
         if self.seen.len() >= LIMIT && !self.seen.contains(&address) {
             self.is_cut = true;
             return false;
@@ -33,7 +33,7 @@ impl Found {
     }
 
     /// Takes note of a datagram that ends within an entry.
-    pub fn note_ragged(&mut self) {
+    pub(crate) fn note_ragged(&mut self) {
         self.ragged = self.ragged.saturating_add(1);
     }
 

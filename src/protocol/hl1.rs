@@ -25,12 +25,12 @@ use super::{
 
 /// A variant of the protocol.
 #[derive(Debug)]
-pub struct Dialect {
+pub(crate) struct Dialect {
     spec: &'static Spec,
 }
 
 /// The variants of this file.
-pub static DIALECTS: &[Dialect] = &[Dialect {
+pub(crate) static DIALECTS: &[Dialect] = &[Dialect {
     spec: &Spec {
         name: "hl1",
         aliases: &["won", "half-life"],
@@ -64,7 +64,7 @@ pub static DIALECTS: &[Dialect] = &[Dialect {
 
 /// How far the queries of a server are.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Session {
+pub(crate) struct Session {
     progress: Progress,
     form: Form,
     /// The split reply that was put together last.

@@ -17,12 +17,12 @@ use crate::wire::{DecodeError, Problem, Reader};
 
 /// A variant of the protocol.
 #[derive(Debug)]
-pub struct Dialect {
+pub(crate) struct Dialect {
     spec: &'static Spec,
 }
 
 /// The variants of this file.
-pub static DIALECTS: &[Dialect] = &[Dialect {
+pub(crate) static DIALECTS: &[Dialect] = &[Dialect {
     spec: &Spec {
         name: "hl1-master",
         aliases: &["won-master"],
@@ -35,7 +35,7 @@ pub static DIALECTS: &[Dialect] = &[Dialect {
 
 /// How far the list is.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Session {
+pub(crate) struct Session {
     /// The batch that is awaited.
     next: [u8; 4],
     form: Form,

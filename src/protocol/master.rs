@@ -10,7 +10,7 @@ use crate::wire::DecodeError;
 
 /// What a simulated list server lists, and how.
 #[derive(Debug, Clone, Copy)]
-pub struct Roll<'a> {
+pub(crate) struct Roll<'a> {
     /// The servers, ascending, each once.
     pub servers: &'a [SocketAddrV4],
     /// How it answers.
@@ -19,7 +19,7 @@ pub struct Roll<'a> {
 
 /// How a simulated list server answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Style {
+pub(crate) enum Style {
     /// As its protocol has it: page by page, where it has pages.
     #[default]
     Paged,
@@ -150,7 +150,7 @@ impl Union {
 }
 
 /// The parameters of a URL: `key=value` or `key`, between `&`, with `%26` for what would mean something else.
-pub fn parameters(text: &str) -> impl Iterator<Item = (&str, String)> {
+pub(crate) fn parameters(text: &str) -> impl Iterator<Item = (&str, String)> {
     text.split('&').filter(|pair| !pair.is_empty()).map(|pair| {
         let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
         (key, decoded(value))
@@ -158,7 +158,7 @@ pub fn parameters(text: &str) -> impl Iterator<Item = (&str, String)> {
 }
 
 /// The same; what to say if one of them is there twice.
-pub fn distinct_parameters(text: &str) -> Result<Vec<(&str, String)>, String> {
+pub(crate) fn distinct_parameters(text: &str) -> Result<Vec<(&str, String)>, String> {
     let all: Vec<_> = parameters(text).collect();
     let twice = all.iter().enumerate().find(|(place, (key, _))| all[..*place].iter().any(|(other, _)| other == key));
     match twice {
@@ -183,7 +183,7 @@ fn decoded(text: &str) -> String {
 
 /// What to say of a parameter that a list does not have; `known` are those that it has.
 #[must_use]
-pub fn unknown_parameter(key: &str, known: &str) -> String {
+pub(crate) fn unknown_parameter(key: &str, known: &str) -> String {
     format!("{key:?} is no parameter of this list: it has {known}")
 }
 

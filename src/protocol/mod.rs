@@ -5,7 +5,7 @@
 //!
 //! The registry is in the order in which `--protocol auto` tries what it lists.
 //!
-//! Adding a protocol touches one new file (a module with a type `Dialect` that implements [`Protocol`], and a static
+//! Adding a protocol touches one new file (a module with a type `Dialect` that implements `Protocol`, and a static
 //! `DIALECTS` that lists its variants) and one word in `registry!` below. The command line, the farm, the benches and
 //! the conformance tests derive from the registry.
 
@@ -24,20 +24,23 @@ mod registry;
 mod conformance;
 mod fields;
 mod found;
-pub mod master;
-mod persona;
+pub(crate) mod master;
+pub(crate) mod persona;
 mod progress;
-mod replies;
+pub(crate) mod replies;
 mod short_text;
-pub mod valve_filter;
+pub(crate) mod valve_filter;
 
-pub use fields::{Dissection, Field, Fields, Scribe, Shown};
+pub use fields::{Dissection, Field};
 pub use found::Found;
-pub use master::{Roll, Style};
-pub use persona::{GameEngine, Manner, Persona};
-pub use progress::Progress;
-pub use replies::Replies;
-pub use short_text::ShortText;
+
+pub(crate) use master::{Roll, Style};
+pub(crate) use persona::{GameEngine, Manner, Persona};
+pub(crate) use replies::Replies;
+
+use fields::{Fields, Scribe, Shown};
+use progress::Progress;
+use short_text::ShortText;
 
 registry! {
     a2s,
@@ -53,7 +56,7 @@ registry! {
 }
 
 /// A query protocol: requests, answers, decoding, and the simulated server's side.
-pub trait Protocol: Sync {
+pub(crate) trait Protocol: Sync {
     /// What one query remembers between datagrams: stage, challenge or token, paging cursor.
     type Session: Copy + Default + Send + fmt::Debug;
 
@@ -138,6 +141,7 @@ pub trait Protocol: Sync {
 
 /// What is fixed about a protocol.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Spec {
     /// The word that selects it on the command line and stands in the `protocol` column.
     pub name: &'static str,
@@ -147,7 +151,7 @@ pub struct Spec {
     pub summary: &'static str,
     /// Port of targets that name none.
     pub default_port: u16,
-    /// Columns that [`Protocol::decode`] may fill.
+    /// Columns that [`AnyProtocol::decode`] may fill.
     pub columns: &'static [&'static str],
     /// Its part in `--protocol auto`.
     pub auto: Auto,
@@ -155,6 +159,7 @@ pub struct Spec {
 
 /// What a protocol has to do with servers of which nobody says what they speak.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Auto {
     /// They are asked in it.
     Tried,
@@ -166,6 +171,7 @@ pub enum Auto {
 
 /// Least gaps between two datagrams.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Pace {
     /// To one server (address and port).
     pub server: Duration,
@@ -209,10 +215,10 @@ impl Ask<'_> {
 pub enum Step {
     /// Not for this query; the class is counted and the wait goes on.
     Ignore(Ignored),
-    /// A piece of a message: kept, and [`Protocol::join`] looks at all pieces of this flight; what it puts together is
+    /// A piece of a message: kept, and [`AnyProtocol::join`] looks at all pieces of this flight; what it puts together is
     /// received again.
     Part,
-    /// A whole answer: kept for [`Protocol::decode`].
+    /// A whole answer: kept for [`AnyProtocol::decode`].
     Answer(Next),
     /// Nothing to keep: a challenge, a token.
     Move(Next),
@@ -220,6 +226,7 @@ pub enum Step {
 
 /// Why a datagram was ignored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Ignored {
     /// An answer to an earlier step.
     Late,
@@ -240,11 +247,11 @@ pub enum Next {
     SendOnce,
     /// Send it after a while.
     SendAfter(Duration),
-    /// Send nothing and wait for more, then ask [`Protocol::silence`].
+    /// Send nothing and wait for more, then ask [`AnyProtocol::silence`].
     Listen(Duration),
     /// Nothing changes: what was awaited is still awaited.
     Stay,
-    /// What is being asked has failed, and this is why; [`Protocol::silence`] says how to go on.
+    /// What is being asked has failed, and this is why; [`AnyProtocol::silence`] says how to go on.
     Skip(Status),
     /// Done. Without a kept answer the engine names the reason (a time-out, or what came instead).
     Finish,
@@ -290,9 +297,7 @@ impl AnyProtocol {
     pub fn is_called(&self, name: &str) -> bool {
         self.spec().name == name || self.spec().aliases.contains(&name)
     }
-}
 
-impl AnyProtocol {
     /// What is asked of a server when `wanted` is: the queries that the protocol has, or info if it has none of them.
     #[must_use]
     pub fn asked(&self, wanted: QuerySet) -> QuerySet {

@@ -62,7 +62,7 @@ pub enum GameEngine {
 impl GameEngine {
     /// True for those that cut replies as GoldSource does.
     #[must_use]
-    pub const fn is_gold_source(self) -> bool {
+    pub(crate) const fn is_gold_source(self) -> bool {
         matches!(self, Self::GoldSource | Self::GoldSourceDual | Self::GoldSourceLegacy)
     }
 }
@@ -70,13 +70,13 @@ impl GameEngine {
 impl Persona {
     /// A number below `bound` that is always the same for this server and `purpose`.
     #[must_use]
-    pub fn pick(&self, purpose: u64, bound: u64) -> u64 {
+    pub(crate) fn pick(&self, purpose: u64, bound: u64) -> u64 {
         ((u128::from(mix(self.seed ^ mix(purpose))) * u128::from(bound)) >> 64) as u64
     }
 
     /// Name as a server browser shows it.
     #[must_use]
-    pub fn name(&self) -> ShortText {
+    pub(crate) fn name(&self) -> ShortText {
         let region = REGIONS[self.pick(1, REGIONS.len() as u64) as usize];
         let style = STYLES[self.pick(2, STYLES.len() as u64) as usize];
         ShortText::format(format_args!("[{region}] {style} #{}", self.index))
@@ -84,13 +84,13 @@ impl Persona {
 
     /// Map that is played.
     #[must_use]
-    pub fn map(&self) -> &'static str {
+    pub(crate) fn map(&self) -> &'static str {
         MAPS[self.pick(3, MAPS.len() as u64) as usize]
     }
 
     /// Slots.
     #[must_use]
-    pub fn max_players(&self) -> u8 {
+    pub(crate) fn max_players(&self) -> u8 {
         // GoldSource has no more than 32.
         let slots = if self.engine.is_gold_source() { &SLOTS[..5] } else { &SLOTS };
         slots[self.pick(4, slots.len() as u64) as usize]
@@ -98,25 +98,25 @@ impl Persona {
 
     /// Players, bots among them.
     #[must_use]
-    pub fn players(&self) -> u8 {
+    pub(crate) fn players(&self) -> u8 {
         self.pick(5, u64::from(self.max_players()) + 1) as u8
     }
 
     /// Bots.
     #[must_use]
-    pub fn bots(&self) -> u8 {
+    pub(crate) fn bots(&self) -> u8 {
         if self.pick(6, 4) == 0 { self.pick(7, u64::from(self.players()) + 1) as u8 } else { 0 }
     }
 
     /// A password is needed.
     #[must_use]
-    pub fn password(&self) -> bool {
+    pub(crate) fn password(&self) -> bool {
         self.pick(8, 10) == 0
     }
 
     /// Name of player `number` (from 0); some are blank.
     #[must_use]
-    pub fn player_name(&self, number: u32) -> ShortText {
+    pub(crate) fn player_name(&self, number: u32) -> ShortText {
         let name = PLAYERS[self.pick(100 + u64::from(number), PLAYERS.len() as u64) as usize];
         if name.is_empty() {
             ShortText::format(format_args!(""))
@@ -127,25 +127,25 @@ impl Persona {
 
     /// Score of player `number`; some are negative.
     #[must_use]
-    pub fn score(&self, number: u32) -> i32 {
+    pub(crate) fn score(&self, number: u32) -> i32 {
         self.pick(1_000 + u64::from(number), 60) as i32 - 5
     }
 
     /// Seconds that player `number` has been there; bots say -1.
     #[must_use]
-    pub fn seconds(&self, number: u32) -> f32 {
+    pub(crate) fn seconds(&self, number: u32) -> f32 {
         if number < u32::from(self.bots()) { -1.0 } else { self.pick(2_000 + u64::from(number), 14_400) as f32 + 0.25 }
     }
 
     /// How many rules there are.
     #[must_use]
-    pub fn rules(&self) -> u32 {
+    pub(crate) fn rules(&self) -> u32 {
         if self.split || self.bzip2 { 60 + self.pick(9, 140) as u32 } else { self.pick(9, 24) as u32 }
     }
 
     /// Name and value of rule `number` (from 0).
     #[must_use]
-    pub fn rule(&self, number: u32) -> (ShortText, ShortText) {
+    pub(crate) fn rule(&self, number: u32) -> (ShortText, ShortText) {
         let name = RULES[number as usize % RULES.len()];
         let value = self.pick(3_000 + u64::from(number), 1_000);
         let name = match number as usize / RULES.len() {

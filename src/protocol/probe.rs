@@ -16,13 +16,13 @@ use crate::wire::{DecodeError, Problem, Reader};
 
 /// A variant of the test protocol.
 #[derive(Debug)]
-pub struct Dialect {
+pub(crate) struct Dialect {
     spec: &'static Spec,
     pace: Pace,
 }
 
 /// A fast one and a slow one.
-pub static DIALECTS: &[Dialect] = &[
+pub(crate) static DIALECTS: &[Dialect] = &[
     Dialect {
         spec: &Spec {
             name: "probe",
@@ -49,7 +49,7 @@ pub static DIALECTS: &[Dialect] = &[
 
 /// How far a query is.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Session {
+pub(crate) struct Session {
     token: Option<[u8; 4]>,
     named: bool,
     /// The neighbours were asked for.
@@ -216,6 +216,6 @@ fn put_header(kind: u8, nonce: u64, out: &mut Vec<u8>) {
 }
 
 /// How long it listens behind the name.
-pub const LISTEN: Duration = Duration::from_millis(250);
+pub(crate) const LISTEN: Duration = Duration::from_millis(250);
 /// How long it pauses before it asks for the neighbours.
-pub const PAUSE: Duration = Duration::from_millis(40);
+pub(crate) const PAUSE: Duration = Duration::from_millis(40);

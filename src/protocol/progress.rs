@@ -4,7 +4,7 @@ use crate::record::{Query, QuerySet};
 
 /// Which queries were answered and which were given up. They are asked one after the other, in the order of [`Query`].
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Progress {
+pub(crate) struct Progress {
     answered: QuerySet,
     skipped: QuerySet,
 }
@@ -12,41 +12,41 @@ pub struct Progress {
 impl Progress {
     /// The query that is to be asked, or is being asked; `None` when nothing is open.
     #[must_use]
-    pub fn next(&self, wanted: QuerySet) -> Option<Query> {
+    pub(crate) fn next(self, wanted: QuerySet) -> Option<Query> {
         wanted.iter().find(|query| self.is_open(*query, wanted))
     }
 
     /// The query that is being asked; behind the last one, the first that stayed unanswered.
     #[must_use]
-    pub fn asking(&self, wanted: QuerySet) -> Query {
+    pub(crate) fn asking(self, wanted: QuerySet) -> Query {
         let unanswered = || wanted.iter().find(|query| !self.answered.contains(*query));
         self.next(wanted).or_else(unanswered).unwrap_or_default()
     }
 
     /// True if `query` is wanted and neither answered nor given up.
     #[must_use]
-    pub fn is_open(&self, query: Query, wanted: QuerySet) -> bool {
+    pub(crate) fn is_open(self, query: Query, wanted: QuerySet) -> bool {
         wanted.contains(query) && !self.answered.union(self.skipped).contains(query)
     }
 
     /// The queries that were answered.
     #[must_use]
-    pub fn answered(&self) -> QuerySet {
+    pub(crate) fn answered(self) -> QuerySet {
         self.answered
     }
 
     /// `query` was answered, early or late.
-    pub fn answer(&mut self, query: Query) {
+    pub(crate) fn answer(&mut self, query: Query) {
         self.answered = self.answered.with(query);
     }
 
     /// `query` is given up.
-    pub fn skip(&mut self, query: Query) {
+    pub(crate) fn skip(&mut self, query: Query) {
         self.skipped = self.skipped.with(query);
     }
 
     /// `query` is asked once more, if it was given up.
-    pub fn reopen(&mut self, query: Query) {
+    pub(crate) fn reopen(&mut self, query: Query) {
         self.skipped = self.skipped.without(query);
     }
 }

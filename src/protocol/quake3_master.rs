@@ -20,12 +20,12 @@ use crate::wire::{DecodeError, Problem, Reader};
 
 /// A variant of the protocol.
 #[derive(Debug)]
-pub struct Dialect {
+pub(crate) struct Dialect {
     spec: &'static Spec,
 }
 
 /// The variants of this file.
-pub static DIALECTS: &[Dialect] = &[Dialect {
+pub(crate) static DIALECTS: &[Dialect] = &[Dialect {
     spec: &Spec {
         name: "quake3-master",
         aliases: &["dpmaster", "q3-master"],
@@ -38,7 +38,7 @@ pub static DIALECTS: &[Dialect] = &[Dialect {
 
 /// How far the list is.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Session {
+pub(crate) struct Session {
     list: Union,
     /// The master stayed silent to the extended request.
     plain: bool,

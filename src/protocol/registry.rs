@@ -5,142 +5,153 @@
 /// Makes the modules, the enum of all dialects with its dispatch, and the enum of all sessions out of a list of words.
 macro_rules! registry {
     ($($(#[$attribute:meta])* $module:ident),+ $(,)?) => {
-        $($(#[$attribute])* pub mod $module;)+
+        $($(#[$attribute])* pub(crate) mod $module;)+
 
         /// Any dialect of any protocol of the registry.
         #[derive(Clone, Copy)]
+        pub struct AnyProtocol(AnyDialect);
+
+        #[derive(Clone, Copy)]
         #[expect(non_camel_case_types, reason = "a variant is named after its module")]
-        pub enum AnyProtocol {
-            $($(#[$attribute])* #[doc = concat!("A dialect of [`", stringify!($module), "`].")]
-            $module(&'static $module::Dialect),)+
+        enum AnyDialect {
+            $($(#[$attribute])* $module(&'static $module::Dialect),)+
         }
 
-        /// The session of any protocol of the registry.
+        /// What one query in any protocol of the registry remembers between datagrams. [`Default`] is before the first.
+        #[derive(Debug, Clone, Copy, Default)]
+        pub struct AnySession(SessionOf);
+
         #[derive(Debug, Clone, Copy, Default)]
         #[expect(non_camel_case_types, reason = "a variant is named after its module")]
-        pub enum AnySession {
+        enum SessionOf {
             /// Nothing was asked yet.
             #[default]
-            Fresh,
-            $($(#[$attribute])* #[doc = concat!("A session of [`", stringify!($module), "`].")]
-            $module(<$module::Dialect as Protocol>::Session),)+
+            Nobody,
+            $($(#[$attribute])* $module(<$module::Dialect as Protocol>::Session),)+
         }
 
-        /// Every dialect of every protocol.
+        /// Every dialect of every protocol, in the order in which `--protocol auto` tries them.
         pub fn all() -> impl Iterator<Item = AnyProtocol> {
             let none = std::iter::empty();
-            $($(#[$attribute])* let none = none.chain($module::DIALECTS.iter().map(AnyProtocol::$module));)+
+            $($(#[$attribute])*
+            let none = none.chain($module::DIALECTS.iter().map(|dialect| AnyProtocol(AnyDialect::$module(dialect))));)+
             none
         }
 
-        /// The same as in [`Protocol`], for whichever dialect it is.
         impl AnyProtocol {
-            /// See [`Protocol::spec`].
+            /// Name, default port and the columns it can fill.
             #[must_use]
             pub fn spec(&self) -> &'static Spec {
-                match self { $($(#[$attribute])* Self::$module(dialect) => dialect.spec(),)+ }
+                match self.0 { $($(#[$attribute])* AnyDialect::$module(dialect) => dialect.spec(),)+ }
             }
 
-            /// See [`Protocol::lists`].
+            /// Name of the protocol of the servers that are listed, if whom this one asks are list servers.
             #[must_use]
             pub fn lists(&self) -> Option<&'static str> {
-                match self { $($(#[$attribute])* Self::$module(dialect) => dialect.lists(),)+ }
+                match self.0 { $($(#[$attribute])* AnyDialect::$module(dialect) => dialect.lists(),)+ }
             }
 
-            /// See [`Protocol::check_parameters`].
+            /// Checks the part of a list's URL behind `?`; the error says what to write instead.
             pub fn check_parameters(&self, text: &str) -> Result<(), String> {
-                match self { $($(#[$attribute])* Self::$module(dialect) => dialect.check_parameters(text),)+ }
+                match self.0 { $($(#[$attribute])* AnyDialect::$module(dialect) => dialect.check_parameters(text),)+ }
             }
 
-            /// See [`Protocol::serve_list`].
-            pub fn serve_list(&self, roll: &Roll<'_>, request: &[u8], replies: &mut Replies) {
-                match self { $($(#[$attribute])* Self::$module(dialect) => dialect.serve_list(roll, request, replies),)+ }
-            }
-
-            /// See [`Protocol::pace`].
+            /// Least gaps between two datagrams that this protocol's servers put up with.
             #[must_use]
             pub fn pace(&self) -> Pace {
-                match self { $($(#[$attribute])* Self::$module(dialect) => dialect.pace(),)+ }
+                match self.0 { $($(#[$attribute])* AnyDialect::$module(dialect) => dialect.pace(),)+ }
             }
 
-            /// See [`Protocol::service`].
+            /// The service, as in `_name._tcp`, whose SRV record in DNS says host and port of a server that is named without one.
             #[must_use]
             pub fn service(&self) -> Option<&'static str> {
-                match self { $($(#[$attribute])* Self::$module(dialect) => dialect.service(),)+ }
+                match self.0 { $($(#[$attribute])* AnyDialect::$module(dialect) => dialect.service(),)+ }
             }
 
-            /// See [`Protocol::queries`].
+            /// The queries that it has; others are not asked of its servers.
             #[must_use]
             pub fn queries(&self) -> crate::record::QuerySet {
-                match self { $($(#[$attribute])* Self::$module(dialect) => dialect.queries(),)+ }
+                match self.0 { $($(#[$attribute])* AnyDialect::$module(dialect) => dialect.queries(),)+ }
             }
 
-            /// See [`Protocol::request`].
+            /// Appends the datagram of the current step to `out`: the first one, a retry, the next step.
             pub fn request(&self, session: &AnySession, ask: &Ask<'_>, out: &mut Vec<u8>) {
-                match self { $($(#[$attribute])* Self::$module(dialect) => {
-                    let AnySession::$module(session) = session else {
+                match self.0 { $($(#[$attribute])* AnyDialect::$module(dialect) => {
+                    let SessionOf::$module(session) = &session.0 else {
                         return dialect.request(&Default::default(), ask, out);
                     };
                     dialect.request(session, ask, out);
                 })+ }
             }
 
-            /// See [`Protocol::receive`].
+            /// Looks at a datagram from the server that was asked, or at a message that [`AnyProtocol::join`] put
+            /// together. What a list server names goes to `found`.
+            ///
+            /// An error means that it cannot be a message of this protocol; count it, and go on waiting.
             pub fn receive(
                 &self, session: &mut AnySession, ask: &Ask<'_>, data: &[u8], found: &mut Found,
             ) -> Result<Step, DecodeError> {
-                match self { $($(#[$attribute])* Self::$module(dialect) => {
-                    dialect.receive(session.$module(), ask, data, found)
+                match self.0 { $($(#[$attribute])* AnyDialect::$module(dialect) => {
+                    dialect.receive(session.0.$module(), ask, data, found)
                 })+ }
             }
 
-            /// See [`Protocol::asking`].
+            /// The queries that are being asked: those that fail when nothing comes, or nothing good.
             #[must_use]
             pub fn asking(&self, session: &AnySession, ask: &Ask<'_>) -> QuerySet {
-                match self { $($(#[$attribute])* Self::$module(dialect) => {
-                    let AnySession::$module(session) = session else {
+                match self.0 { $($(#[$attribute])* AnyDialect::$module(dialect) => {
+                    let SessionOf::$module(session) = &session.0 else {
                         return dialect.asking(&Default::default(), ask);
                     };
                     dialect.asking(session, ask)
                 })+ }
             }
 
-            /// See [`Protocol::silence`].
+            /// Says how to go on when every try of a step stayed unanswered, a [`Next::Listen`] is over, or the query was
+            /// skipped.
             pub fn silence(&self, session: &mut AnySession, ask: &Ask<'_>) -> Next {
-                match self { $($(#[$attribute])* Self::$module(dialect) => dialect.silence(session.$module(), ask),)+ }
+                match self.0 { $($(#[$attribute])* AnyDialect::$module(dialect) => dialect.silence(session.0.$module(), ask),)+ }
             }
 
-            /// See [`Protocol::join`].
+            /// Puts the pieces that came so far (in order of arrival, each with its header) together in `whole`, which is
+            /// empty.
             pub fn join(&self, session: &mut AnySession, parts: &[&[u8]], whole: &mut Vec<u8>) -> Join {
-                match self { $($(#[$attribute])* Self::$module(dialect) => {
-                    dialect.join(session.$module(), parts, whole)
+                match self.0 { $($(#[$attribute])* AnyDialect::$module(dialect) => {
+                    dialect.join(session.0.$module(), parts, whole)
                 })+ }
             }
 
-            /// See [`Protocol::decode`].
+            /// Fills `record` from the answers that were kept, in order of arrival, behind which stand the pieces of
+            /// replies that never became whole.
             pub fn decode(&self, answers: &[&[u8]], ask: &Ask<'_>, record: &mut ServerRecord) {
-                match self { $($(#[$attribute])* Self::$module(dialect) => dialect.decode(answers, ask, record),)+ }
+                match self.0 { $($(#[$attribute])* AnyDialect::$module(dialect) => dialect.decode(answers, ask, record),)+ }
             }
 
-            /// See [`Protocol::dissect`].
+            /// Takes one datagram, a request too, or a joined message apart for a person. `others` are the pieces that
+            /// its server sent before: one may say how to read the next. What was read before an error stays in `notes`.
             pub fn dissect(
                 &self, data: &[u8], others: &[&[u8]], notes: &mut Dissection,
             ) -> Result<(), DecodeError> {
-                match self { $($(#[$attribute])* Self::$module(dialect) => dialect.dissect(data, others, notes),)+ }
+                match self.0 { $($(#[$attribute])* AnyDialect::$module(dialect) => dialect.dissect(data, others, notes),)+ }
             }
 
             /// See [`Protocol::replay`].
-            pub fn replay(&self, request: &[u8], recorded: &[&[u8]], replies: &mut Replies) {
-                match self { $($(#[$attribute])* Self::$module(dialect) => dialect.replay(request, recorded, replies),)+ }
+            pub(crate) fn replay(&self, request: &[u8], recorded: &[&[u8]], replies: &mut Replies) {
+                match self.0 { $($(#[$attribute])* AnyDialect::$module(dialect) => dialect.replay(request, recorded, replies),)+ }
             }
 
             /// See [`Protocol::serve`].
-            pub fn serve(&self, persona: &Persona, request: &[u8], replies: &mut Replies) {
-                match self { $($(#[$attribute])* Self::$module(dialect) => dialect.serve(persona, request, replies),)+ }
+            pub(crate) fn serve(&self, persona: &Persona, request: &[u8], replies: &mut Replies) {
+                match self.0 { $($(#[$attribute])* AnyDialect::$module(dialect) => dialect.serve(persona, request, replies),)+ }
+            }
+
+            /// See [`Protocol::serve_list`].
+            pub(crate) fn serve_list(&self, roll: &Roll<'_>, request: &[u8], replies: &mut Replies) {
+                match self.0 { $($(#[$attribute])* AnyDialect::$module(dialect) => dialect.serve_list(roll, request, replies),)+ }
             }
         }
 
-        impl AnySession {
+        impl SessionOf {
             $($(#[$attribute])*
             fn $module(&mut self) -> &mut <$module::Dialect as Protocol>::Session {
                 if !matches!(self, Self::$module(_)) {

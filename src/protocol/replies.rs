@@ -9,7 +9,7 @@ pub struct Replies {
 
 impl Replies {
     /// Adds one datagram that `write` appends to the buffer.
-    pub fn push(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
+    pub(crate) fn push(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
         write(&mut self.bytes);
         self.ends.push(self.bytes.len());
     }
@@ -22,7 +22,7 @@ impl Replies {
 
     /// True when there is no reply.
     #[must_use]
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.ends.is_empty()
     }
 

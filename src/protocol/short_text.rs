@@ -4,7 +4,7 @@ use std::fmt::{self, Write};
 
 /// At most 64 bytes of text, without an allocation.
 #[derive(Clone, Copy)]
-pub struct ShortText {
+pub(crate) struct ShortText {
     bytes: [u8; 64],
     length: usize,
 }
@@ -12,7 +12,7 @@ pub struct ShortText {
 impl ShortText {
     /// Formats `arguments`; what does not fit is left out.
     #[must_use]
-    pub fn format(arguments: fmt::Arguments<'_>) -> Self {
+    pub(crate) fn format(arguments: fmt::Arguments<'_>) -> Self {
         let mut text = Self { bytes: [0; 64], length: 0 };
         // The only error is that the text is full, and then it holds what fits.
         let _ = text.write_fmt(arguments);
@@ -21,7 +21,7 @@ impl ShortText {
 
     /// The text as bytes.
     #[must_use]
-    pub fn as_bytes(&self) -> &[u8] {
+    pub(crate) fn as_bytes(&self) -> &[u8] {
         &self.bytes[..self.length]
     }
 }

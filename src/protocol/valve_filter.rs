@@ -9,7 +9,7 @@ use thiserror::Error;
 /// A filter that a list would not understand, and where.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("character {at} of the filter: {problem}")]
-pub struct FilterError {
+pub(crate) struct FilterError {
     /// What is wrong, and what to write.
     pub problem: String,
     /// Where it begins, from 1.
@@ -17,7 +17,7 @@ pub struct FilterError {
 }
 
 /// Checks `text` and writes it as lists want it: with backslashes, where slashes stand in for them.
-pub fn read(text: &str) -> Result<String, FilterError> {
+pub(crate) fn read(text: &str) -> Result<String, FilterError> {
     // Messages have the slashes that were typed.
     let (slash, filter) = if text.starts_with('/') { ('/', text.replace('/', "\\")) } else { ('\\', text.to_owned()) };
     if filter.is_empty() {
@@ -68,14 +68,14 @@ pub fn read(text: &str) -> Result<String, FilterError> {
 
 /// How many applications `filter`, as [`read`] writes it, asks for outside of groups: nothing is of two.
 #[must_use]
-pub fn applications(filter: &str) -> usize {
+pub(crate) fn applications(filter: &str) -> usize {
     let words: Vec<_> = filter.split('\\').skip(1).collect();
     let is_group = |key: &str| KEYS.iter().any(|(known, kind)| *known == key && matches!(kind, Kind::Group));
     words.chunks(2).map(|pair| pair[0]).take_while(|key| !is_group(key)).filter(|key| *key == "appid").count()
 }
 
 /// What to say of two applications.
-pub const ONE_APPLICATION: &str =
+pub(crate) const ONE_APPLICATION: &str =
     "no server runs two applications: name one, with --app, as app=ID in the URL or as /appid/ID in its filter";
 
 /// The key that `key` was meant to be, or else all of them.

@@ -25,12 +25,12 @@ use crate::wire::{DecodeError, Problem, Reader, put_cstr};
 
 /// A variant of the protocol.
 #[derive(Debug)]
-pub struct Dialect {
+pub(crate) struct Dialect {
     spec: &'static Spec,
 }
 
 /// The variants of this file.
-pub static DIALECTS: &[Dialect] = &[Dialect {
+pub(crate) static DIALECTS: &[Dialect] = &[Dialect {
     spec: &Spec {
         name: "valve-master",
         aliases: &["steam-master"],
@@ -43,7 +43,7 @@ pub static DIALECTS: &[Dialect] = &[Dialect {
 
 /// How far the list is.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Session {
+pub(crate) struct Session {
     /// The server behind which the awaited page begins.
     seed: Option<SocketAddr>,
     /// The list of a master without pages.

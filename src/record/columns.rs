@@ -8,6 +8,7 @@ use super::{Flags, Letter, Query, ServerRecord, Text};
 
 /// One column of the CSV, one scalar key of the NDJSON.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Column {
     /// Name of the column and the key.
     pub name: &'static str,
@@ -23,6 +24,7 @@ pub struct Column {
 
 /// Type of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Kind {
     /// UTF-8 on one line.
     Text,
@@ -55,6 +57,7 @@ impl Kind {
 
 /// The value of one column in one record.
 #[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
 pub enum Value<'a> {
     /// Absent: an empty cell, or `null`.
     Absent,
@@ -152,6 +155,7 @@ pub static COLUMNS: &[Column] = &[
 
 /// A list of a record. Formats of rows and columns have no place for it; NDJSON has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum List {
     /// Who plays.
     Players,
@@ -203,6 +207,7 @@ impl List {
 
 /// What is written of each record.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Selection {
     /// Columns, in order.
     pub columns: Vec<&'static Column>,
@@ -216,14 +221,8 @@ impl Selection {
     /// Everything.
     #[must_use]
     pub fn all() -> Self {
-        Self { columns: all_columns(), lists: List::ALL.to_vec(), always: false }
+        Self { columns: COLUMNS.iter().collect(), lists: List::ALL.to_vec(), always: false }
     }
-}
-
-/// Every column, for outputs that write them all.
-#[must_use]
-pub fn all_columns() -> Vec<&'static Column> {
-    COLUMNS.iter().collect()
 }
 
 /// The column called `name`.

@@ -8,6 +8,7 @@ pub struct ListFacts(pub Box<[(&'static str, ListFact)]>);
 
 /// One value.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ListFact {
     /// A text as the list has it; it may hold anything.
     Text(Arc<str>),

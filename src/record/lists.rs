@@ -14,6 +14,7 @@ pub struct Players {
 
 /// One player; `N` is the name.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[non_exhaustive]
 pub struct Player<N> {
     /// Name as sent; blank names are common.
     pub name: N,
@@ -42,6 +43,7 @@ pub struct Rules {
 
 /// A mod that players need.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Mod {
     /// Name as sent; absent where the list ends before it.
     pub name: Option<Box<[u8]>>,
@@ -53,6 +55,7 @@ pub struct Mod {
 
 /// A DLC that players need.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Dlc {
     /// Name; absent where nobody has said what the bit or the number stands for.
     pub name: Option<&'static str>,
@@ -76,12 +79,12 @@ impl Players {
     }
 
     /// The players without their names, for what is sent behind the list.
-    pub fn entries_mut(&mut self) -> impl Iterator<Item = &mut Player<()>> {
+    pub(crate) fn entries_mut(&mut self) -> impl Iterator<Item = &mut Player<()>> {
         self.entries.iter_mut().map(|(_, player)| player)
     }
 
     /// Player `number` (from 0) without the name.
-    pub fn entry_mut(&mut self, number: usize) -> Option<&mut Player<()>> {
+    pub(crate) fn entry_mut(&mut self, number: usize) -> Option<&mut Player<()>> {
         self.entries.get_mut(number).map(|(_, player)| player)
     }
 
@@ -112,22 +115,22 @@ impl Players {
     }
 
     /// Makes it absent; capacity stays.
-    pub fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.names.clear();
         self.entries.clear();
         self.present = false;
     }
 
     /// Bytes that it holds on to.
-    #[must_use]
-    pub fn capacity(&self) -> usize {
+    #[cfg(test)]
+    pub(crate) fn capacity(&self) -> usize {
         self.names.capacity() + self.entries.capacity() * size_of::<(u32, Player<()>)>()
     }
 }
 
 impl<N> Player<N> {
     /// The same player with another name.
-    pub fn with_name<M>(&self, name: M) -> Player<M> {
+    pub(crate) fn with_name<M>(&self, name: M) -> Player<M> {
         let Self { index, score, duration_s, ping_ms, deaths, money, name: _ } = *self;
         Player { name, index, score, duration_s, ping_ms, deaths, money }
     }
@@ -176,15 +179,15 @@ impl Rules {
     }
 
     /// Makes it absent; capacity stays.
-    pub fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.texts.clear();
         self.ends.clear();
         self.present = false;
     }
 
     /// Bytes that it holds on to.
-    #[must_use]
-    pub fn capacity(&self) -> usize {
+    #[cfg(test)]
+    pub(crate) fn capacity(&self) -> usize {
         self.texts.capacity() + self.ends.capacity() * size_of::<[u32; 2]>()
     }
 }

@@ -13,7 +13,7 @@ mod lists;
 mod status;
 mod text;
 
-pub use columns::{COLUMNS, Column, Kind, List, Selection, Value, all_columns, column};
+pub use columns::{COLUMNS, Column, Kind, List, Selection, Value, column};
 pub use flags::Flags;
 pub use list_facts::{ListFact, ListFacts};
 pub use lists::{Dlc, Mod, Player, Players, Rules};
@@ -27,6 +27,7 @@ pub const SCHEMA: u32 = 1;
 ///
 /// Absent values are `None` (texts: [`Text::as_str`] is `None`). Times are microseconds.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct ServerRecord {
     /// Address that was asked last; port 0 if none was.
     pub address: SocketAddr,

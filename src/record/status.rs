@@ -6,6 +6,7 @@ use std::str::FromStr;
 /// How a target ended. Every target that was asked has exactly one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(u8)]
+#[non_exhaustive]
 pub enum Status {
     /// Every query that counts was answered.
     Ok,
@@ -61,7 +62,7 @@ impl Status {
 
     /// How much it says about a query without an answer: of two reasons the stronger one is kept.
     #[must_use]
-    pub const fn strength(self) -> u8 {
+    pub(crate) const fn strength(self) -> u8 {
         match self {
             Self::Unreachable => 1,
             Self::Malformed => 2,
@@ -149,6 +150,7 @@ impl QueryStatus {
 /// What can be asked of a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[repr(u8)]
+#[non_exhaustive]
 pub enum Query {
     /// Name, map, counts.
     #[default]

@@ -54,7 +54,7 @@ impl Text {
 
     /// Takes `shown` as the new value of a text that came as `original`, and says what else had to be changed: for texts
     /// with colour codes, or in another encoding.
-    pub fn set_shown(&mut self, shown: &[u8], original: &[u8]) -> Flags {
+    pub(crate) fn set_shown(&mut self, shown: &[u8], original: &[u8]) -> Flags {
         let flags = self.set(shown);
         if shown != original {
             self.original.clear();
@@ -77,7 +77,7 @@ impl Text {
 
     /// True if it holds none of `"`, `,`, `#` and `\\`, for which formats that are made of lines have a use.
     #[must_use]
-    pub fn is_plain(&self) -> bool {
+    pub(crate) fn is_plain(&self) -> bool {
         self.plain
     }
 
@@ -89,8 +89,8 @@ impl Text {
     }
 
     /// Bytes that fit without an allocation.
-    #[must_use]
-    pub fn capacity(&self) -> usize {
+    #[cfg(test)]
+    pub(crate) fn capacity(&self) -> usize {
         self.value.capacity()
     }
 }

@@ -22,7 +22,7 @@ use crate::output::writer::Consumer;
 use crate::target::Target;
 
 /// Whom to ask, and how.
-pub struct Bench {
+pub(crate) struct Bench {
     targets: Vec<Target>,
     settings: Settings,
     plans: Arc<[Plan]>,
@@ -32,7 +32,7 @@ pub struct Bench {
 
 impl Bench {
     /// Reads the targets, and waits until every name among them is resolved, or finally is not.
-    pub fn prepare(
+    pub(crate) fn prepare(
         input: InputOptions,
         limits: &Limits,
         network: NetworkOptions,
@@ -72,29 +72,29 @@ impl Bench {
 
     /// Whom it asks.
     #[must_use]
-    pub fn targets(&self) -> &[Target] {
+    pub(crate) fn targets(&self) -> &[Target] {
         &self.targets
     }
 
     /// How it asks.
     #[must_use]
-    pub const fn settings(&self) -> &Settings {
+    pub(crate) const fn settings(&self) -> &Settings {
         &self.settings
     }
 
     /// The word for the system calls that are used.
     #[must_use]
-    pub const fn io(&self) -> &'static str {
+    pub(crate) const fn io(&self) -> &'static str {
         self.network.io.as_str()
     }
 
-    /// Runs a round at `rate`, with sockets of its own, as a scan whose source goes round; none if it was stopped. `begun`
-    /// is told how to stop it.
-    pub fn round(
+    /// Runs a round at `rate`, with sockets of its own, as a scan whose source goes round; none if it was stopped.
+    /// `tell_stopper` is told how to stop it.
+    pub(crate) fn round(
         &self,
         rate: Option<f64>,
         length: Length,
-        begun: impl FnOnce(Stopper),
+        tell_stopper: impl FnOnce(Stopper),
         stopping: &mut dyn FnMut(&Snapshot, Duration),
     ) -> Result<Option<Round>, Error> {
         let bell = Bell::default();
@@ -109,7 +109,7 @@ impl Bench {
         let (began, _) = read_clocks();
         let engine = Engine::new(settings, Arc::clone(&self.plans), Box::new(circle), began);
         let session = Session::open(engine, (ipv4, ipv6), &self.network)?;
-        begun(session.stopper());
+        tell_stopper(session.stopper());
         let mut clock = Clock { time, bell, rang: None, stopping };
         let before = processor_time()?;
         let (outcome, collected) = session.run(Collector::new(rate), &mut clock)?;

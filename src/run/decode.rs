@@ -14,7 +14,7 @@ use crate::protocol::{self, AnyProtocol};
 use crate::record::QuerySet;
 
 /// What files of datagrams hold.
-pub struct Captured {
+pub(crate) struct Captured {
     /// The files, up to the first that is damaged.
     pub files: Vec<CapturedFile>,
     /// What cannot be read of the last one.
@@ -22,7 +22,7 @@ pub struct Captured {
 }
 
 /// What a file holds.
-pub struct CapturedFile {
+pub(crate) struct CapturedFile {
     /// Its datagrams, in their order.
     pub datagrams: Vec<Datagram>,
     /// What its servers were asked, if it says so.
@@ -31,7 +31,7 @@ pub struct CapturedFile {
 
 impl Captured {
     /// Reads the files at `paths`, of which `-` is standard input. Bad hex is the user's mistake: then nothing is read.
-    pub fn read(paths: &[PathBuf], notices: &Notices) -> Result<Self, Error> {
+    pub(crate) fn read(paths: &[PathBuf], notices: &Notices) -> Result<Self, Error> {
         let mut captured = Self { files: Vec::new(), damage: None };
         for path in paths {
             let (file, damage) = read_file(path, notices)?;
@@ -46,7 +46,7 @@ impl Captured {
 
     /// Gives `sink` one record for each server. If no protocol is given each speaks the one that it seems to; if no queries
     /// are given those were asked that the files say, or else that any server answered.
-    pub fn records(
+    pub(crate) fn records(
         self,
         protocol: Option<AnyProtocol>,
         queries: Option<QuerySet>,
@@ -98,7 +98,7 @@ fn read_file(path: &Path, notices: &Notices) -> Result<(CapturedFile, Option<Err
 }
 
 /// What was recorded of each server, in the datagrams of `files`.
-pub fn sort(files: impl Iterator<Item = Vec<Datagram>>, notices: &Notices) -> Vec<Recording> {
+pub(crate) fn sort(files: impl Iterator<Item = Vec<Datagram>>, notices: &Notices) -> Vec<Recording> {
     let mut sorter = Sorter::default();
     for file in files {
         for datagram in file {

@@ -10,9 +10,9 @@
 //! Nothing here installs a signal handler, prints, or ends the process: what is worth saying goes to whoever asked for
 //! notices, and a [`Stopper`] ends a run early. Runs may follow each other or go on beside each other in one process.
 
-pub mod bench;
+pub(crate) mod bench;
 mod collisions;
-pub mod decode;
+pub(crate) mod decode;
 mod outcome;
 mod publish;
 mod scan;
@@ -21,6 +21,6 @@ mod sinks;
 
 pub use crate::net::driver::{Stop, Stopper, Watch};
 pub use outcome::Outcome;
-pub(crate) use scan::{Notices, USUAL_WIDTH};
+pub(crate) use scan::Notices;
 pub use scan::{Run, Scan};
 pub use sinks::ForEach;

@@ -19,9 +19,8 @@ use crate::input::{FilesRead, Input, Opened};
 use crate::net::driver::{Stop, Stopper, Watch, read_clocks};
 use crate::net::socket;
 use crate::output::metadata::SettingsInForce;
-use crate::output::table::Look;
 use crate::output::writer::Writer;
-use crate::output::{Assembler, Clones, Destination, Epoch, FileSink, OutputError, Raw, Sink};
+use crate::output::{Assembler, Clones, Destination, Epoch, FileSink, Look, OutputError, Raw, Sink};
 use crate::record::{Selection, ServerRecord};
 use crate::target::{Source, Tally};
 
@@ -63,9 +62,8 @@ impl Scan {
     /// A scan as `options` say, whose records go to the outputs that they name.
     #[must_use]
     pub fn new(options: ScanOptions) -> Self {
-        let look = Look { width: USUAL_WIDTH, colour: false };
         let notices = Arc::new(|_: &dyn Display| {});
-        Self { options, targets: Targets::Named(None), sinks: Vec::new(), look, notices }
+        Self { options, targets: Targets::Named(None), sinks: Vec::new(), look: Look::default(), notices }
     }
 
     /// Asks these addresses too, in the usual protocol. They are treated like lines of a file: each is asked once, and
@@ -252,6 +250,4 @@ fn claim_addresses(network: &NetworkOptions) -> Result<(), Error> {
     Ok(())
 }
 
-/// Width of a table that is not for a terminal.
-pub(crate) const USUAL_WIDTH: usize = 120;
 const FARM_PORT: u16 = 27_015;

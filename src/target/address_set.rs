@@ -106,7 +106,9 @@ mod tests {
 
     fn set(ranges: &[(IpAddr, IpAddr)]) -> AddressSet {
         let mut set = AddressSet::default();
-        ranges.iter().for_each(|&(first, last)| set.insert(IpRange::new(first, last).expect("it runs upwards")));
+        for &(first, last) in ranges {
+            set.insert(IpRange::new(first, last).expect("it runs upwards"));
+        }
         set.settle();
         set
     }

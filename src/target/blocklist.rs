@@ -19,8 +19,6 @@
 //!   address, and takes the unspecified address for this host, so that answers come from another address: such
 //!   targets are [`Class::Invalid`].
 
-use std::net::IpAddr;
-
 use ipnet::IpNet;
 
 use super::ip_range::IpRange;
@@ -28,7 +26,7 @@ use super::sweep::{Step, sweep};
 
 /// Why a target is not asked although it could be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum ExclusionReason {
+pub(crate) enum ExclusionReason {
     /// In a network where no server can be.
     Reserved,
     /// In a private network, and neither typed as an argument nor allowed by `--include-private`.
@@ -39,22 +37,12 @@ pub enum ExclusionReason {
 
 impl ExclusionReason {
     /// All reasons, in the order of their values.
-    pub const ALL: [Self; 3] = [Self::Reserved, Self::Private, Self::Listed];
-
-    /// The word for reports.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Reserved => "reserved",
-            Self::Private => "private",
-            Self::Listed => "listed",
-        }
-    }
+    pub(crate) const ALL: [Self; 3] = [Self::Reserved, Self::Private, Self::Listed];
 }
 
 /// What a network is to a scanner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Class {
+pub(crate) enum Class {
     /// Like any other, in spite of its row.
     Ordinary,
     /// This machine: always asked.
@@ -69,7 +57,7 @@ pub enum Class {
 
 /// One row of the table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Network {
+pub(crate) struct Network {
     /// The block in CIDR form.
     pub block: &'static str,
     /// Its name in the registry.
@@ -83,14 +71,14 @@ pub struct Network {
 impl Network {
     /// The addresses of the block.
     #[must_use]
-    pub fn range(&self) -> IpRange {
+    pub(crate) fn range(&self) -> IpRange {
         self.block.parse::<IpNet>().expect("the table holds blocks").into()
     }
 }
 
-/// The most specific row that contains `ip`; meant for messages, it goes through the table.
-#[must_use]
-pub fn lookup(ip: IpAddr) -> Option<&'static Network> {
+/// The most specific row that contains `ip`; what [`pieces`] must agree with.
+#[cfg(test)]
+pub(super) fn lookup(ip: std::net::IpAddr) -> Option<&'static Network> {
     NETWORKS.iter().filter(|network| network.range().contains(ip)).min_by_key(|network| network.range().count())
 }
 
@@ -125,7 +113,7 @@ const fn row(block: &'static str, name: &'static str, rfc: u16, class: Class) ->
 }
 
 /// The special-purpose networks. A row inside another one takes precedence over it.
-pub const NETWORKS: &[Network] = &[
+pub(crate) const NETWORKS: &[Network] = &[
     // IANA IPv4 Special-Purpose Address Registry
     row("0.0.0.0/8", "This network", 791, Class::Reserved),
     row("0.0.0.0/32", "This host on this network", 1122, Class::Invalid),
@@ -188,6 +176,8 @@ pub const NETWORKS: &[Network] = &[
 
 #[cfg(test)]
 mod tests {
+    use std::net::IpAddr;
+
     use super::*;
     use crate::target::ip_range::key;
 
@@ -288,11 +278,10 @@ mod tests {
     }
 
     #[test]
-    fn a_message_can_name_the_network() {
+    fn the_table_names_the_network_of_an_address() {
         let network = lookup("192.0.2.1".parse().expect("an address")).expect("a row");
         assert_eq!((network.name, network.rfc), ("Documentation (TEST-NET-1)", 5737));
         assert_eq!(lookup("1.1.1.1".parse().expect("an address")), None);
-        assert_eq!(ExclusionReason::ALL.map(ExclusionReason::as_str), ["reserved", "private", "listed"]);
         assert!(ExclusionReason::ALL.iter().enumerate().all(|(place, &reason)| reason as usize == place));
     }
 }

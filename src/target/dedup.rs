@@ -19,7 +19,7 @@ use crate::rng::{AddressHasher, mix};
 
 /// Every target that is known, and whether another one is new.
 #[derive(Debug)]
-pub struct Dedup {
+pub(crate) struct Dedup {
     set: TargetSet,
     /// Ranges of the set, and those that came later.
     spans: Spans,
@@ -30,12 +30,12 @@ pub struct Dedup {
 
 /// Targets of a range that came later, none of which was known as part of an earlier range.
 #[derive(Debug)]
-pub struct NewRange(Segment);
+pub(crate) struct NewRange(Segment);
 
 impl Dedup {
     /// Knows the targets of `set`; `seed` is that of the run.
     #[must_use]
-    pub fn new(mut set: TargetSet, seed: u64) -> Self {
+    pub(crate) fn new(mut set: TargetSet, seed: u64) -> Self {
         set.index_singles();
         let mut spans = Spans::default();
         for segment in set.segments() {
@@ -46,18 +46,18 @@ impl Dedup {
 
     /// The set.
     #[must_use]
-    pub const fn set(&self) -> &TargetSet {
+    pub(crate) const fn set(&self) -> &TargetSet {
         &self.set
     }
 
     /// The set, to take targets from.
-    pub const fn set_mut(&mut self) -> &mut TargetSet {
+    pub(crate) const fn set_mut(&mut self) -> &mut TargetSet {
         &mut self.set
     }
 
     /// Remembers `target`, and says whether it is new.
     #[must_use = "a target that is not new must not be asked"]
-    pub fn insert(&mut self, target: &Target) -> bool {
+    pub(crate) fn insert(&mut self, target: &Target) -> bool {
         !self.spans.contains(target.plan, key(target.address.ip()), target.address.port())
             && !self.set.has_single(target)
             && self.singles.insert(target)
@@ -69,7 +69,7 @@ impl Dedup {
     /// Whatever is left out, or known from another range, is counted in `tally`, and so is everything as read. The caller
     /// has made sure that all targets together stay below 2^63.
     #[must_use = "what is not returned is not asked"]
-    pub fn insert_range(
+    pub(crate) fn insert_range(
         &mut self,
         hosts: IpRange,
         ports: &Ports,
@@ -97,7 +97,7 @@ impl Dedup {
 
     /// Whether a target of a range that came later is known by itself as well.
     #[must_use]
-    pub fn is_single(&self, target: &Target) -> bool {
+    pub(crate) fn is_single(&self, target: &Target) -> bool {
         self.set.has_single(target) || self.singles.contains(target)
     }
 }
@@ -105,19 +105,13 @@ impl Dedup {
 impl NewRange {
     /// How many targets.
     #[must_use]
-    pub fn len(&self) -> u64 {
+    pub(crate) fn len(&self) -> u64 {
         self.0.len()
-    }
-
-    /// Whether there is none.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
     }
 
     /// The target with `index` others before it: address by address, port by port at each.
     #[must_use]
-    pub fn nth(&self, index: u64) -> Option<Target> {
+    pub(crate) fn nth(&self, index: u64) -> Option<Target> {
         if index < self.len() { self.0.target(index) } else { None }
     }
 }

@@ -18,7 +18,7 @@ use super::sweep::{Step, sweep};
 
 /// Exclusions as they are collected.
 #[derive(Debug, Default)]
-pub struct Exclusions {
+pub(crate) struct Exclusions {
     include_private: bool,
     whole: AddressSet,
     /// An IPv4 address and a port each, see [`pair`].
@@ -37,7 +37,7 @@ struct Listed {
 
 /// Exclusions as they are applied; clones are the same.
 #[derive(Debug, Clone)]
-pub struct Zones(Arc<Layers>);
+pub(crate) struct Zones(Arc<Layers>);
 
 #[derive(Debug)]
 struct Layers {
@@ -64,7 +64,7 @@ pub(super) struct Zone {
 
 /// What becomes of a target that is not asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ruling {
+pub(crate) enum Ruling {
     /// It cannot be asked.
     Invalid,
     /// It is not asked on purpose.
@@ -74,12 +74,12 @@ pub enum Ruling {
 impl Exclusions {
     /// The blocklist alone; with `include_private`, without its private networks.
     #[must_use]
-    pub fn new(include_private: bool) -> Self {
+    pub(crate) fn new(include_private: bool) -> Self {
         Self { include_private, ..Self::default() }
     }
 
     /// Excludes these ports, or all when `None`, of these hosts.
-    pub fn exclude(&mut self, hosts: IpRange, ports: Option<&Ports>) {
+    pub(crate) fn exclude(&mut self, hosts: IpRange, ports: Option<&Ports>) {
         let Some(ports) = ports.filter(|ports| ports.len() < u32::from(u16::MAX)) else {
             self.whole.insert(hosts);
             return;
@@ -94,7 +94,7 @@ impl Exclusions {
 
     /// Sorts the layers; n log n in the number of exclusions.
     #[must_use]
-    pub fn into_zones(mut self) -> Zones {
+    pub(crate) fn into_zones(mut self) -> Zones {
         let mut classes = blocklist::pieces();
         classes.retain(|&(_, _, class)| !(self.include_private && class == Class::Private));
         self.whole.settle();
@@ -110,7 +110,7 @@ impl Exclusions {
 impl Zones {
     /// What becomes of a target that came as an argument (`typed`) or from elsewhere; `None`: it is asked.
     #[must_use]
-    pub fn ruling(&self, address: &SocketAddr, typed: bool) -> Option<Ruling> {
+    pub(crate) fn ruling(&self, address: &SocketAddr, typed: bool) -> Option<Ruling> {
         self.ruling_at(key(address.ip()), address.port(), typed)
     }
 
@@ -262,7 +262,7 @@ impl ActivePorts {
 fn add(disjoint: &mut Vec<Listed>, listed: Listed) {
     match disjoint.last_mut() {
         Some(last) if last.last + 1 == listed.first && Arc::ptr_eq(&last.ports, &listed.ports) => {
-            last.last = listed.last
+            last.last = listed.last;
         }
         _ => disjoint.push(listed),
     }

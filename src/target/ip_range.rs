@@ -10,7 +10,7 @@ use ipnet::IpNet;
 
 /// One or more consecutive addresses of one family.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct IpRange {
+pub(crate) struct IpRange {
     // Keys, see the file's documentation. Either both lie in the IPv4 part of the axis or neither does, and
     // first <= last. An IPv6 range may go across the IPv4 part (`::/0` does), which it then does not contain.
     first: u128,
@@ -20,44 +20,44 @@ pub struct IpRange {
 impl IpRange {
     /// The addresses from `first` to `last`, both included; `None` when the families differ or `first` > `last`.
     #[must_use]
-    pub const fn new(first: IpAddr, last: IpAddr) -> Option<Self> {
+    pub(crate) const fn new(first: IpAddr, last: IpAddr) -> Option<Self> {
         let (first, last) = (key(first), key(last));
         if is_ipv4(first) == is_ipv4(last) && first <= last { Some(Self { first, last }) } else { None }
     }
 
     /// The lowest address.
     #[must_use]
-    pub const fn first(&self) -> IpAddr {
+    pub(crate) const fn first(&self) -> IpAddr {
         address(self.first)
     }
 
     /// The highest address.
     #[must_use]
-    pub const fn last(&self) -> IpAddr {
+    pub(crate) const fn last(&self) -> IpAddr {
         address(self.last)
     }
 
     /// Whether these are IPv4 addresses.
     #[must_use]
-    pub const fn is_ipv4(&self) -> bool {
+    pub(crate) const fn is_ipv4(&self) -> bool {
         is_ipv4(self.first)
     }
 
     /// Whether it is one address only.
     #[must_use]
-    pub const fn is_single(&self) -> bool {
+    pub(crate) const fn is_single(&self) -> bool {
         self.first == self.last
     }
 
     /// How many addresses; `u128::MAX` stands for `::/0`, which has one more.
     #[must_use]
-    pub const fn count(&self) -> u128 {
+    pub(crate) const fn count(&self) -> u128 {
         (self.last - self.first).saturating_add(1)
     }
 
     /// Whether `ip` is one of them.
-    #[must_use]
-    pub const fn contains(&self, ip: IpAddr) -> bool {
+    #[cfg(test)]
+    pub(crate) const fn contains(&self, ip: IpAddr) -> bool {
         let ip = key(ip);
         self.first <= ip && ip <= self.last && is_ipv4(ip) == self.is_ipv4()
     }

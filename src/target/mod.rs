@@ -7,9 +7,9 @@
 //! ```
 //!
 //! A target is a plan (what to ask) at an address. However often it is named, it is visited once, and every mention
-//! lands in exactly one class of the [`Tally`]. Ranges stay ranges from the command line to the last target: the whole
+//! lands in exactly one class of the `Tally`. Ranges stay ranges from the command line to the last target: the whole
 //! of IPv4 costs as much memory as one address, because duplicates and exclusions are subtracted from the ranges
-//! (`claim`) and the order comes from a keyed permutation of the index ([`permute`]).
+//! (`claim`) and the order comes from a keyed permutation of the index (`permute`).
 //!
 //! Knowing protocols is left to others; so are the clock and the sockets.
 
@@ -21,18 +21,18 @@ use std::task::Poll;
 use crate::record::ListFacts;
 
 mod address_set;
-pub mod blocklist;
+mod blocklist;
 mod claim;
 mod dedup;
 mod exclude;
 mod ip_range;
 mod origins;
-pub mod parse;
+mod parse;
 mod parse_error;
-pub mod permute;
+pub(crate) mod permute;
 mod port_rule;
 mod ports;
-pub mod ranges;
+mod ranges;
 mod set;
 mod singles;
 mod spans;
@@ -40,18 +40,19 @@ mod sweep;
 #[cfg(test)]
 mod tests;
 
-pub use self::blocklist::ExclusionReason;
-pub use self::dedup::{Dedup, NewRange};
-pub use self::exclude::{Exclusions, Ruling, Zones};
-pub use self::ip_range::IpRange;
 pub use self::origins::Origins;
-pub use self::parse::{Hosts, TargetSpec};
 pub use self::parse_error::ParseError;
-pub use self::permute::Permutation;
 pub use self::port_rule::PortRule;
 pub use self::ports::Ports;
-pub use self::ranges::{TargetSetBuilder, TooManyTargets};
-pub use self::set::TargetSet;
+
+pub(crate) use self::blocklist::ExclusionReason;
+pub(crate) use self::dedup::{Dedup, NewRange};
+pub(crate) use self::exclude::{Exclusions, Ruling, Zones};
+pub(crate) use self::ip_range::IpRange;
+pub(crate) use self::parse::{Hosts, TargetSpec};
+pub(crate) use self::permute::Permutation;
+pub(crate) use self::ranges::TargetSetBuilder;
+pub(crate) use self::set::TargetSet;
 
 /// One (plan, address) to ask.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -122,7 +123,7 @@ pub struct Origin {
 
 /// What became of everything that was read: `read = invalid + duplicate + excluded.total() + targets kept`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Tally {
+pub(crate) struct Tally {
     /// Every expanded target, and every line that could not be read, once.
     pub read: u64,
     /// Lines that could not be read, and targets that no datagram can reach (127.255.255.255, 0.0.0.0, ::).
@@ -135,12 +136,12 @@ pub struct Tally {
 
 /// One count for each [`ExclusionReason`].
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct PerReason([u64; ExclusionReason::ALL.len()]);
+pub(crate) struct PerReason([u64; ExclusionReason::ALL.len()]);
 
 impl PerReason {
     /// The sum over all reasons.
     #[must_use]
-    pub fn total(&self) -> u64 {
+    pub(crate) fn total(&self) -> u64 {
         self.0.iter().sum()
     }
 }
@@ -161,6 +162,7 @@ impl IndexMut<ExclusionReason> for PerReason {
 
 /// The order in which targets are visited.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Order {
     /// Seeded and pseudo-random, so that no network is asked in a burst.
     #[default]

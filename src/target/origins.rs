@@ -24,16 +24,12 @@ impl Origins {
     pub fn add(&self, origin: Origin) -> u32 {
         let mut table = self.0.write().unwrap_or_else(PoisonError::into_inner);
         let Table { all, free } = &mut *table;
-        match free.pop() {
-            Some(number) => {
-                all[number as usize] = origin;
-                number
-            }
-            None => {
-                all.push(origin);
-                (all.len() - 1) as u32
-            }
+        if let Some(number) = free.pop() {
+            all[number as usize] = origin;
+            return number;
         }
+        all.push(origin);
+        (all.len() - 1) as u32
     }
 
     /// The origin of that number.

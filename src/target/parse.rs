@@ -19,7 +19,7 @@ use super::ports::Ports;
 
 /// One target as it was written.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TargetSpec<'a> {
+pub(crate) struct TargetSpec<'a> {
     /// What stands before `://`, not yet known to be a protocol.
     pub scheme: Option<&'a str>,
     /// Which hosts are meant.
@@ -30,7 +30,7 @@ pub struct TargetSpec<'a> {
 
 /// The hosts of a target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Hosts<'a> {
+pub(crate) enum Hosts<'a> {
     /// An address, a range or a block.
     Range(IpRange),
     /// Simulated servers inside the process.
@@ -46,12 +46,12 @@ pub enum Hosts<'a> {
 
 impl<'a> TargetSpec<'a> {
     /// Reads a target; IPv6 blocks and ranges may hold 2^24 addresses.
-    pub fn parse(text: &'a str) -> Result<Self, ParseError> {
+    pub(crate) fn parse(text: &'a str) -> Result<Self, ParseError> {
         Self::parse_with(text, MOST_IPV6_ADDRESSES)
     }
 
     /// Reads what is to be excluded: the same, but for IPv6 blocks and ranges of any size.
-    pub fn parse_exclusion(text: &'a str) -> Result<Self, ParseError> {
+    pub(crate) fn parse_exclusion(text: &'a str) -> Result<Self, ParseError> {
         Self::parse_with(text, u128::MAX)
     }
 
@@ -158,7 +158,9 @@ fn block(ip: IpAddr, length: &str, most: u128) -> Result<IpRange, ParseError> {
     let net = IpNet::new(ip, bits).map_err(|_| refuse())?;
     let hosts = IpRange::from(net);
     match net {
-        IpNet::V6(net) if !hosts.is_ipv4() && hosts.count() > most => Err(ParseError::BlockTooLarge(net)),
+        IpNet::V6(net) if !hosts.is_ipv4() && hosts.count() > most => {
+            Err(ParseError::BlockTooLarge { block: net.to_string().into(), bits: 128 - net.prefix_len() })
+        }
         _ => Ok(hosts),
     }
 }
@@ -166,7 +168,9 @@ fn block(ip: IpAddr, length: &str, most: u128) -> Result<IpRange, ParseError> {
 fn range(first: IpAddr, last: IpAddr, most: u128) -> Result<IpRange, ParseError> {
     let (first, last) = (first.to_canonical(), last.to_canonical());
     match IpRange::new(first, last) {
-        Some(hosts) if !hosts.is_ipv4() && hosts.count() > most => Err(ParseError::RangeTooLarge(hosts)),
+        Some(hosts) if !hosts.is_ipv4() && hosts.count() > most => {
+            Err(ParseError::RangeTooLarge { range: hosts.to_string().into(), count: hosts.count() })
+        }
         Some(hosts) => Ok(hosts),
         None if first.is_ipv4() != last.is_ipv4() => Err(ParseError::RangeMixed { first, last }),
         None => Err(ParseError::RangeBackwards { first, last }),

@@ -2,13 +2,11 @@
 
 use std::net::IpAddr;
 
-use ipnet::Ipv6Net;
 use thiserror::Error;
-
-use super::ip_range::IpRange;
 
 /// Why a text is not a target.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum ParseError {
     /// Nothing where the host should be.
     #[error("the host is missing: write HOST or HOST:PORT")]
@@ -41,14 +39,21 @@ pub enum ParseError {
         most: u8,
     },
     /// An IPv6 block of more than 2^24 addresses.
-    #[error(
-        "the IPv6 block {0} has 2^{bits} addresses, at most 2^24 are taken: use /104 or longer",
-        bits = 128 - .0.prefix_len()
-    )]
-    BlockTooLarge(Ipv6Net),
+    #[error("the IPv6 block {block} has 2^{bits} addresses, at most 2^24 are taken: use /104 or longer")]
+    BlockTooLarge {
+        /// The block.
+        block: Box<str>,
+        /// Bits of its addresses behind the prefix.
+        bits: u8,
+    },
     /// An IPv6 range of more than 2^24 addresses.
-    #[error("the IPv6 range {0} has {count} addresses, at most 2^24 are taken", count = .0.count())]
-    RangeTooLarge(IpRange),
+    #[error("the IPv6 range {range} has {count} addresses, at most 2^24 are taken")]
+    RangeTooLarge {
+        /// The range.
+        range: Box<str>,
+        /// How many addresses it has.
+        count: u128,
+    },
     /// The first address of a range is the higher one.
     #[error("the range {first}-{last} runs backwards: write {last}-{first}")]
     RangeBackwards {

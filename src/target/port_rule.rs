@@ -4,6 +4,7 @@ use std::str::FromStr;
 
 /// How to come from the port that a target names to one that is asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum PortRule {
     /// The target's own port.
     Own,

@@ -62,7 +62,7 @@ impl Ports {
 
     /// The port, if it is only one.
     #[must_use]
-    pub fn single(&self) -> Option<u16> {
+    pub(crate) fn single(&self) -> Option<u16> {
         self.nth(0).filter(|_| self.len() == 1)
     }
 
@@ -74,7 +74,7 @@ impl Ports {
 
     /// The port with `index` smaller ones in the set.
     #[must_use]
-    pub fn nth(&self, index: u32) -> Option<u16> {
+    pub(crate) fn nth(&self, index: u32) -> Option<u16> {
         let place = self.runs.partition_point(|run| u32::from(run.before) <= index);
         let run = self.runs.get(place.checked_sub(1)?)?;
         let port = u32::from(run.first) + (index - u32::from(run.before));
@@ -100,13 +100,13 @@ impl Ports {
 
     /// The ports that are in either set.
     #[must_use]
-    pub fn union(&self, other: &Self) -> Self {
+    pub(crate) fn union(&self, other: &Self) -> Self {
         Self::from_ranges(self.ranges().chain(other.ranges()))
     }
 
     /// The ports of this set that are not in the other.
     #[must_use]
-    pub fn subtract(&self, other: &Self) -> Self {
+    pub(crate) fn subtract(&self, other: &Self) -> Self {
         let mut left = Self { runs: Vec::with_capacity(self.runs.len()) };
         for run in &self.runs {
             let mut first = u32::from(run.first);

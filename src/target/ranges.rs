@@ -17,7 +17,7 @@ use super::{Order, Tally};
 
 /// Builds a [`TargetSet`].
 #[derive(Debug)]
-pub struct TargetSetBuilder {
+pub(crate) struct TargetSetBuilder {
     zones: Zones,
     singles: Vec<Single>,
     blocks: Vec<Block>,
@@ -31,12 +31,12 @@ pub struct TargetSetBuilder {
 /// More targets than can be counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[error("the targets named are 2^63 or more, with every repetition counted: name fewer addresses or ports")]
-pub struct TooManyTargets;
+pub(crate) struct TooManyTargets;
 
 impl TargetSetBuilder {
     /// Starts without targets; what `zones` say is left out.
     #[must_use]
-    pub fn new(zones: Zones) -> Self {
+    pub(crate) fn new(zones: Zones) -> Self {
         Self {
             zones,
             singles: Vec::new(),
@@ -50,7 +50,7 @@ impl TargetSetBuilder {
 
     /// Adds each of `hosts` on each of `ports`, to be asked by `plan` and attributed to `origin`; `typed` when they came
     /// as an argument. The order of calls is the order of mention.
-    pub fn add(&mut self, hosts: IpRange, ports: &Ports, plan: u16, origin: u32, typed: bool) {
+    pub(crate) fn add(&mut self, hosts: IpRange, ports: &Ports, plan: u16, origin: u32, typed: bool) {
         if ports.is_empty() {
             return;
         }
@@ -70,19 +70,19 @@ impl TargetSetBuilder {
     }
 
     /// Counts a line that could not be read.
-    pub const fn invalid(&mut self) {
+    pub(crate) const fn invalid(&mut self) {
         self.bad_lines += 1;
     }
 
     /// What is left out, also of targets that only become known later (streams, lists, names).
     #[must_use]
-    pub const fn zones(&self) -> &Zones {
+    pub(crate) const fn zones(&self) -> &Zones {
         &self.zones
     }
 
     /// Makes the set; takes n log n in the number of calls, whatever the size of ranges. The same calls with the same
     /// order and seed give the same walk.
-    pub fn build(mut self, order: Order, seed: u64) -> Result<(TargetSet, Tally), TooManyTargets> {
+    pub(crate) fn build(mut self, order: Order, seed: u64) -> Result<(TargetSet, Tally), TooManyTargets> {
         let read = self.expanded.saturating_add(u128::from(self.bad_lines));
         if read >= MOST_TARGETS || self.mentions > u64::from(u32::MAX) {
             return Err(TooManyTargets);

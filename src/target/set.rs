@@ -16,7 +16,7 @@ use super::{Order, Source, Target};
 
 /// Distinct targets in a fixed order, made by [`TargetSetBuilder`](super::TargetSetBuilder).
 #[derive(Debug)]
-pub struct TargetSet {
+pub(crate) struct TargetSet {
     /// By mention, or (when the order is shuffled) by target, as the builder has sorted them.
     singles: Vec<Single>,
     /// The singles' places by target, where they are sorted by mention and somebody looks for them.
@@ -81,20 +81,20 @@ impl TargetSet {
     }
 
     /// How many targets there are, visited or not.
-    #[must_use]
-    pub const fn len(&self) -> u64 {
+    #[cfg(test)]
+    pub(crate) const fn len(&self) -> u64 {
         self.len
     }
 
     /// Whether there is none.
     #[must_use]
-    pub const fn is_empty(&self) -> bool {
+    pub(crate) const fn is_empty(&self) -> bool {
         self.len == 0
     }
 
     /// The target that is visited after `visit` others.
     #[must_use]
-    pub fn nth(&self, visit: u64) -> Option<Target> {
+    pub(crate) fn nth(&self, visit: u64) -> Option<Target> {
         if visit >= self.len {
             return None;
         }
@@ -110,7 +110,7 @@ impl TargetSet {
 
     /// Whether all targets are on this machine; an empty set is not.
     #[must_use]
-    pub fn all_loopback(&self) -> bool {
+    pub(crate) fn all_loopback(&self) -> bool {
         let covers = |first: u128, last: u128| {
             let (first, last) = (address(first), address(last));
             first.is_loopback() && last.is_loopback() && first.is_ipv4() == last.is_ipv4()
@@ -122,13 +122,13 @@ impl TargetSet {
 
     /// Whether there is an IPv4 target.
     #[must_use]
-    pub fn has_ipv4(&self) -> bool {
+    pub(crate) fn has_ipv4(&self) -> bool {
         !self.singles.is_empty() || self.segments.iter().any(|segment| is_ipv4(segment.first))
     }
 
     /// Whether there is an IPv6 target.
     #[must_use]
-    pub fn has_ipv6(&self) -> bool {
+    pub(crate) fn has_ipv6(&self) -> bool {
         self.segments.iter().any(|segment| !is_ipv4(segment.first))
     }
 

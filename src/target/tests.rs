@@ -6,6 +6,7 @@ use std::task::Poll;
 
 use proptest::prelude::*;
 
+use super::ranges::TooManyTargets;
 use super::*;
 
 fn hosts(text: &str) -> IpRange {

@@ -9,6 +9,7 @@ use serde::Serialize;
 
 /// How one limit changed during a run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct LimitHistory {
     /// Its first value.
     pub start: u64,
@@ -28,6 +29,7 @@ pub struct LimitHistory {
 
 /// A change of a limit.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Change {
     /// Seconds from the beginning of the run; of several increases those of the last.
     pub seconds: f64,
@@ -40,6 +42,7 @@ pub struct Change {
 /// Why a limit changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Trigger {
     /// It was reached, and nothing was lost.
     Grown,

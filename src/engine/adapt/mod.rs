@@ -31,6 +31,7 @@ use silence::{Silence, Verdict};
 
 /// What the adaptive limits of a run did.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Adapted {
     /// Targets in flight, if the window adapted.
     pub window: Option<LimitHistory>,
@@ -180,11 +181,11 @@ impl Adaptive {
 /// Targets in flight, at first.
 const FIRST_WINDOW: f64 = 1_000.0;
 /// The least number of targets in flight that adapts.
-pub const LEAST_WINDOW: f64 = 64.0;
+pub(crate) const LEAST_WINDOW: f64 = 64.0;
 /// Datagrams a second, at first.
 const FIRST_RATE: f64 = 2_000.0;
 /// The least rate that adapts, in datagrams a second.
-pub const LEAST_RATE: f64 = 100.0;
+pub(crate) const LEAST_RATE: f64 = 100.0;
 /// Bytes of a receive buffer that a short answer takes from a usual network card.
 const ANSWER: usize = 2304;
 /// What is lost here halves a limit no more often than this: answers to what was sent before are still on their way.

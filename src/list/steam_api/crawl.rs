@@ -36,7 +36,7 @@ pub(super) enum Answer {
 
 /// How patient to be.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Patience {
+pub(crate) struct Patience {
     /// Between two questions.
     pub gap: Duration,
     /// Before a question is asked again for the first time; doubled from then on.

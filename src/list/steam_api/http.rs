@@ -22,7 +22,7 @@ pub(super) struct Api {
 
 /// An address of the API that a key may be sent to.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Url {
+pub(crate) struct Url {
     base: String,
     host: String,
     loopback: bool,
@@ -30,7 +30,7 @@ pub struct Url {
 
 impl Url {
     /// Reads `https://HOST[:PORT][/PATH]`; `http` is for this machine only, since whoever listens would learn the key.
-    pub fn new(text: &str) -> Result<Self, String> {
+    pub(crate) fn new(text: &str) -> Result<Self, String> {
         // What was typed may hold a key or a password, and is not repeated.
         let wrong =
             || "this is no address of a web server: write https://HOST[:PORT]/PATH, with nothing else".to_owned();
@@ -52,7 +52,7 @@ impl Url {
 
     /// True if it is on this machine.
     #[must_use]
-    pub fn is_loopback(&self) -> bool {
+    pub(crate) fn is_loopback(&self) -> bool {
         self.loopback
     }
 }

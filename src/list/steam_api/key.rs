@@ -4,12 +4,12 @@ use std::fmt;
 
 /// A key of the Steam Web API. It has no way to be printed: what holds one may be printed, and shows `[hidden]` instead.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Key(Box<str>);
+pub(crate) struct Key(Box<str>);
 
 impl Key {
     /// Reads a key with nothing but blanks around it. An error says what is wrong and never what was read: whoever mixes
     /// up two files must not find the other secret in a log.
-    pub fn new(text: &str) -> Result<Self, &'static str> {
+    pub(crate) fn new(text: &str) -> Result<Self, &'static str> {
         // Some editors put a byte order mark in front.
         let key = text.trim_start_matches('\u{FEFF}').trim();
         if key.is_empty() {
@@ -35,7 +35,7 @@ impl fmt::Debug for Key {
 
 /// `text` without what may be a key: nobody who typed one in the wrong place shall find it in a log.
 #[must_use]
-pub fn without_keys(text: &str) -> String {
+pub(crate) fn without_keys(text: &str) -> String {
     let is_digit = |c: char| c.is_ascii_hexdigit();
     let mut shown = String::with_capacity(text.len());
     let mut rest = text;

@@ -40,13 +40,13 @@ use self::partition::{Partition, Question};
 use self::server::Server;
 use super::{Entry, Item, Items};
 
-pub use self::crawl::Patience;
-pub use self::http::Url;
-pub use self::key::{Key, without_keys};
+pub(crate) use self::crawl::Patience;
+pub(crate) use self::http::Url;
+pub(crate) use self::key::{Key, without_keys};
 
 /// What to ask for, and how.
 #[derive(Debug, Clone)]
-pub struct SteamApi {
+pub(crate) struct SteamApi {
     /// Which servers, in the filter language with backslashes; empty for all of them.
     pub filter: String,
     /// Rows that an answer has at most.
@@ -62,7 +62,10 @@ pub struct SteamApi {
 /// Starts a thread that asks for one of `lists` after the other, so that all of them together keep the pace of one. It
 /// sends every server of a list once, as soon as it is known, and then how it ended; `say` tells a person why that takes a
 /// while. Fails if the system has no thread left.
-pub fn spawn(lists: Vec<(SteamApi, Items)>, mut say: impl FnMut(&str) + Send + 'static) -> io::Result<JoinHandle<()>> {
+pub(crate) fn spawn(
+    lists: Vec<(SteamApi, Items)>,
+    mut say: impl FnMut(&str) + Send + 'static,
+) -> io::Result<JoinHandle<()>> {
     thread::Builder::new().name(SCHEME.into()).spawn(move || {
         let mut refusal = None;
         for (number, (list, items)) in lists.into_iter().enumerate() {
@@ -122,8 +125,8 @@ impl<S: FnMut(&str)> Surroundings for Around<'_, S> {
 }
 
 /// How URLs of these lists begin.
-pub const SCHEME: &str = "steam-api";
+pub(crate) const SCHEME: &str = "steam-api";
 /// Rows that Steam puts into an answer at most.
-pub const MOST_ROWS: usize = 10_000;
+pub(crate) const MOST_ROWS: usize = 10_000;
 /// An answer of 10,000 rows has a few megabytes, and Steam takes its time to find them.
 const TIMEOUT: Duration = Duration::from_mins(1);

@@ -16,7 +16,7 @@ use crate::wire::{DecodeError, Reader, put_cstr};
 
 /// The fields as they were sent, borrowed from the datagram; `None` from where it was cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Details<'a> {
+pub(crate) struct Details<'a> {
     /// Address that the server believes to have.
     pub address: Option<&'a [u8]>,
     /// Server name.
@@ -53,7 +53,7 @@ pub struct Details<'a> {
 
 /// What a server says about its mod.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Mod<'a> {
+pub(crate) struct Mod<'a> {
     /// Address of its page.
     pub url: Option<&'a [u8]>,
     /// Address from where it can be had.
@@ -71,7 +71,7 @@ pub struct Mod<'a> {
 impl<'a> Details<'a> {
     /// Reads the body of an `m` behind the type byte.
     #[must_use]
-    pub fn parse(body: &'a [u8]) -> Self {
+    pub(crate) fn parse(body: &'a [u8]) -> Self {
         // What is wrong is in the flags.
         Self::read_from(&mut Fields::silent(Reader::new(body))).0
     }
@@ -139,7 +139,7 @@ impl<'a> Details<'a> {
     }
 
     /// Writes the body of an `m`: the inverse of [`Details::parse`] for whole replies; an absent field ends it.
-    pub fn emit(&self, out: &mut Vec<u8>) {
+    pub(crate) fn emit(&self, out: &mut Vec<u8>) {
         // `None` means that the reply ends here.
         let _ = self.emit_common(out).and_then(|()| self.emit_rest(out));
     }

@@ -33,20 +33,20 @@ mod serve;
 mod session;
 pub(super) mod split;
 
-pub use details::{Details, Mod};
+pub(crate) use details::Details;
 pub use info::Info;
 pub(super) use info::{os, server_type};
 pub(super) use serve::{kinds_of, push_ban, push_players, push_rules, put_details, put_short};
-pub use session::Session;
+pub(crate) use session::Session;
 
 /// A variant of the protocol.
 #[derive(Debug)]
-pub struct Dialect {
+pub(crate) struct Dialect {
     spec: &'static Spec,
 }
 
 /// The variants of this file.
-pub static DIALECTS: &[Dialect] = &[Dialect {
+pub(crate) static DIALECTS: &[Dialect] = &[Dialect {
     spec: &Spec {
         name: "a2s",
         aliases: &["source", "valve", "goldsource"],

@@ -8,7 +8,7 @@ use crate::record::{Query, QuerySet, Status};
 
 /// How far the queries of a server are, and the challenge in use.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Session {
+pub(crate) struct Session {
     pub(super) progress: Progress,
     pub(super) challenge: Option<[u8; 4]>,
     /// Different challenges in answer to the query that is being asked.

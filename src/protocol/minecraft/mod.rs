@@ -28,7 +28,7 @@ use stat::{Form, Key};
 
 /// A variant of the protocol.
 #[derive(Debug)]
-pub struct Dialect {
+pub(crate) struct Dialect {
     spec: &'static Spec,
     /// What makes a request one for the full stat.
     padding: [u8; 4],
@@ -44,7 +44,7 @@ pub struct Dialect {
 }
 
 /// The variants of this file.
-pub static DIALECTS: &[Dialect] = &[
+pub(crate) static DIALECTS: &[Dialect] = &[
     Dialect {
         spec: &Spec {
             name: "minecraft",
@@ -162,7 +162,7 @@ pub static DIALECTS: &[Dialect] = &[
 
 /// How far the queries of a server are.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Session {
+pub(crate) struct Session {
     progress: Progress,
     token: Option<i32>,
     /// Different tokens in answer to what is being asked.

@@ -36,13 +36,13 @@ use message::{Entry, Word};
 /// A variant of the protocol: another default port, and another layout of what the simulated servers send. All variants
 /// are asked and read alike.
 #[derive(Debug)]
-pub struct Dialect {
+pub(crate) struct Dialect {
     spec: &'static Spec,
     layout: serve::Layout,
 }
 
 /// The variants of this file.
-pub static DIALECTS: &[Dialect] = &[
+pub(crate) static DIALECTS: &[Dialect] = &[
     Dialect {
         spec: &Spec {
             name: "quake3",
@@ -72,7 +72,7 @@ const FIVEM: &str = "fivem";
 
 /// How far the queries of a server are.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Session {
+pub(crate) struct Session {
     progress: Progress,
 }
 
