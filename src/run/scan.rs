@@ -1,6 +1,6 @@
 //! A scan: from options to a run that is ready to start.
 
-use std::fmt::Display;
+use std::fmt::{self, Debug, Display};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -26,10 +26,10 @@ use crate::record::{Selection, ServerRecord};
 use crate::target::{Source, Tally};
 
 /// A scan that is being put together.
-pub struct Scan {
+pub struct Scan<'a> {
     options: ScanOptions,
     targets: Targets,
-    sinks: Vec<Box<dyn Sink>>,
+    sinks: Vec<Box<dyn Sink + 'a>>,
     look: Look,
     notices: Notices,
 }
@@ -45,9 +45,9 @@ enum Targets {
 }
 
 /// A scan that is ready to start.
-pub struct Run {
+pub struct Run<'a> {
     session: Session,
-    writer: Writer,
+    writer: Writer<'a>,
     publisher: Publisher,
     _farm: Option<Serving>,
 }
@@ -59,7 +59,7 @@ pub(super) struct Ready {
     pub farm: Option<Serving>,
 }
 
-impl Scan {
+impl<'a> Scan<'a> {
     /// A scan as `options` say, whose records go to the outputs that they name.
     #[must_use]
     pub fn new(options: ScanOptions) -> Self {
@@ -86,16 +86,18 @@ impl Scan {
         Self { targets: Targets::Own(Box::new(source), plans), ..self }
     }
 
-    /// Gives records to `sink` too, on the writer's thread.
+    /// Gives records to `sink` too, on the writer's thread. What a sink or a callback borrows is free again after the run.
     #[must_use]
-    pub fn with_sink(mut self, sink: impl Sink + 'static) -> Self {
+    pub fn with_sink(mut self, sink: impl Sink + 'a) -> Self {
         self.sinks.push(Box::new(sink));
         self
     }
 
-    /// Calls `call` with each record, on the writer's thread.
+    /// Calls `call` with each record, on the writer's thread, in the order in which targets end. While it takes its time
+    /// the scan goes on, until some ten thousand records wait; then no new target is asked. If it panics, the run ends and
+    /// panics too.
     #[must_use]
-    pub fn for_each(self, call: impl FnMut(&ServerRecord) + Send + 'static) -> Self {
+    pub fn for_each(self, call: impl FnMut(&ServerRecord) + Send + 'a) -> Self {
         self.with_sink(ForEach::new(call))
     }
 
@@ -118,7 +120,7 @@ impl Scan {
     }
 
     /// Reads the input, starts what it names, and opens outputs and sockets.
-    pub fn prepare(self) -> Result<Run, Error> {
+    pub fn prepare(self) -> Result<Run<'a>, Error> {
         let (instant, unix_us) = read_clocks();
         let epoch = Epoch { instant, unix_us };
         let Self { options, targets, mut sinks, look, notices } = self;
@@ -147,7 +149,7 @@ impl Scan {
                 (Ready { opened, files: FilesRead::default(), farm: None }, open_all()?)
             }
         };
-        sinks.extend(rows.into_iter().map(|sink| Box::new(sink) as Box<dyn Sink>));
+        sinks.extend(rows.into_iter().map(|sink| Box::new(sink) as Box<dyn Sink + 'a>));
         let Ready { opened, files, farm } = ready;
         let Opened { source, plans, origins, account, reach } = opened;
         if let Some(notice) = account.why_unaskable() {
@@ -181,7 +183,7 @@ impl Scan {
     }
 }
 
-impl Run {
+impl Run<'_> {
     /// Stops the run, from any thread.
     #[must_use]
     pub fn stopper(&self) -> Stopper {
@@ -200,6 +202,18 @@ impl Run {
     pub fn run(self, watch: &mut dyn Watch) -> Result<Outcome, Error> {
         let (ended, report) = self.session.run(self.writer, watch)?;
         Ok(self.publisher.publish(ended, report))
+    }
+}
+
+impl Debug for Scan<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Scan").field("options", &self.options).finish_non_exhaustive()
+    }
+}
+
+impl Debug for Run<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Run").finish_non_exhaustive()
     }
 }
 
@@ -255,3 +269,33 @@ fn claim_addresses(network: &NetworkOptions) -> Result<(), Error> {
 /// Width of a table that is not for a terminal.
 pub(crate) const USUAL_WIDTH: usize = 120;
 const FARM_PORT: u16 = 27_015;
+
+#[cfg(test)]
+mod tests {
+    use std::net::Ipv4Addr;
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    use super::*;
+    use crate::config::RateLimit;
+
+    #[test]
+    fn a_callback_that_panics_ends_the_run_and_its_panic_is_the_callers() {
+        static TAKEN: AtomicU32 = AtomicU32::new(0);
+        let mut options = ScanOptions::default();
+        options.limits.rate = Some(RateLimit::PerSecond(1_000.0));
+        options.limits.host_rate = Some(RateLimit::Max);
+        // Nobody listens there, and at this pace all of them take ten seconds.
+        let address = |number| SocketAddr::from((Ipv4Addr::from_bits(Ipv4Addr::LOCALHOST.to_bits() + number), 9));
+        let targets = (0..TARGETS).map(move |number| {
+            TAKEN.fetch_add(1, Ordering::Relaxed);
+            address(number)
+        });
+        let scan = Scan::new(options).with_targets(targets).for_each(|_| panic!("as planned"));
+        let reason = catch_unwind(AssertUnwindSafe(|| scan.run())).unwrap_err();
+        assert_eq!(reason.downcast_ref(), Some(&"as planned"));
+        assert!(TAKEN.load(Ordering::Relaxed) < TARGETS, "the run went on");
+    }
+
+    const TARGETS: u32 = 10_000;
+}
