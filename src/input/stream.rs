@@ -328,10 +328,6 @@ impl Source for Stream {
     fn is_growing(&self) -> bool {
         !self.arrivals.is_empty() || !self.lists.are_over()
     }
-
-    fn is_exhausted(&self) -> bool {
-        !self.is_growing() && self.remaining() == Some(0)
-    }
 }
 
 /// Targets among which the next one is drawn.

@@ -64,9 +64,12 @@ pub struct Target {
 }
 
 /// Where targets come from; the engine pulls.
+///
+/// All methods are called on the thread that runs the scan, between datagrams, so none of them may wait. A list of targets
+/// is a source: `targets.into_iter()`.
 pub trait Source: Send {
-    /// Takes the next target: `Pending` when it is not known yet (a stream: ask again when more was read),
-    /// `Ready(None)` when there are no more, for good.
+    /// Takes the next target: `Pending` if it is not known yet, and the engine asks again within some 10 ms; `Ready(None)`
+    /// if there are no more, for good.
     #[must_use = "a target that is taken and dropped is never asked"]
     fn poll_target(&mut self) -> Poll<Option<Target>>;
 
@@ -82,7 +85,7 @@ pub trait Source: Send {
     /// Takes an address that `list`, a list server that was given as a target, has named for the first time.
     fn handle_found(&mut self, _list: Target, _address: SocketAddr) {}
 
-    /// How many targets are left, as far as they are known.
+    /// How many targets are left, as far as they are known. If the run stops early, they count as not started.
     fn remaining(&self) -> Option<u64>;
 
     /// True if more may become known than [`Source::remaining`] counts.
@@ -92,7 +95,17 @@ pub trait Source: Send {
 
     /// True if there are no more, and will be none.
     fn is_exhausted(&self) -> bool {
-        self.remaining() == Some(0)
+        !self.is_growing() && self.remaining() == Some(0)
+    }
+}
+
+impl Source for std::vec::IntoIter<Target> {
+    fn poll_target(&mut self) -> Poll<Option<Target>> {
+        Poll::Ready(self.next())
+    }
+
+    fn remaining(&self) -> Option<u64> {
+        Some(self.len() as u64)
     }
 }
 
