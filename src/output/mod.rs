@@ -31,6 +31,7 @@ pub use list_report::{ListReport, count};
 pub use raw::Raw;
 pub use readers::ReaderFormat;
 pub use sink::{FileSink, Sink};
+pub use table::harmless as printable;
 
 /// Turns records into bytes.
 pub trait RowFormat: Send {
