@@ -12,6 +12,7 @@
 
 pub mod bench;
 mod collisions;
+mod farm;
 mod outcome;
 mod publish;
 mod scan;
@@ -19,6 +20,7 @@ mod session;
 mod sinks;
 
 pub use crate::net::driver::{Stop, Stopper, Watch};
+pub use farm::Farm;
 pub use outcome::Outcome;
 pub(crate) use scan::USUAL_WIDTH;
 pub use scan::{Run, Scan};

@@ -81,6 +81,9 @@ impl<'a> Scan<'a> {
 
     /// Asks the targets of `source` and no others, each by the one of `plans` that it names. Nothing is left out, and
     /// nobody but the source sees to it that each target comes once.
+    ///
+    /// Loopback is no exception here: unless the options say otherwise, the pace is that of a scan of the Internet. The run
+    /// panics if a target names a plan that is not there, or one without legs.
     #[must_use]
     pub fn with_source(self, source: impl Source + 'static, plans: Vec<Plan>) -> Self {
         Self { targets: Targets::Own(Box::new(source), plans), ..self }
@@ -114,7 +117,7 @@ impl<'a> Scan<'a> {
         Self { look, ..self }
     }
 
-    /// Runs the scan to its end, on this thread.
+    /// Runs the scan to its end, on this thread. See [`Run::run`] for what is an error.
     pub fn run(self) -> Result<Outcome, Error> {
         self.prepare()?.run(&mut ())
     }
@@ -198,7 +201,8 @@ impl Run<'_> {
     /// Runs until every target has ended and its record is where it belongs, or until it is stopped. `watch` is called on
     /// this thread.
     ///
-    /// An output that fails ends the run, and is in the outcome; what keeps the scan itself from going on is an error.
+    /// What keeps the scan itself from going on is an error. An output that fails ends the run and is in the outcome, which
+    /// [`Outcome::into_result`] makes an error of.
     pub fn run(self, watch: &mut dyn Watch) -> Result<Outcome, Error> {
         let (ended, report) = self.session.run(self.writer, watch)?;
         Ok(self.publisher.publish(ended, report))
