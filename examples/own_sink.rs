@@ -17,13 +17,13 @@ use fragscan::run::Scan;
 
 /// Servers and players on each map.
 #[derive(Default)]
-struct Maps {
+struct ByMap {
     maps: BTreeMap<String, (u64, u64)>,
     records: u64,
     is_complete: bool,
 }
 
-impl Sink for Maps {
+impl Sink for ByMap {
     /// Called for each record, on a thread of the scan. An error would end the scan.
     fn record(&mut self, record: &ServerRecord) -> Result<(), OutputError> {
         self.records += 1;
@@ -54,7 +54,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     if options.input.targets.is_empty() {
         options.input.targets.push("farm:200".into());
     }
-    let mut sink = Maps::default();
+    let mut sink = ByMap::default();
     // An output that fails ends the scan, whose account is still worth having; `into_result` makes an error of it.
     let outcome = Scan::new(options).with_sink(&mut sink).run()?.into_result()?;
 

@@ -41,12 +41,13 @@ impl fmt::Debug for Farm {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::farm::Servers;
 
     #[test]
     fn servers_are_described_as_in_a_target() {
         let farm = Farm::start("farm:3?refused=100%").unwrap();
         assert_eq!(farm.addresses().count(), 3);
-        assert_eq!(farm.0.servers().settings().refused.fraction(), 1.0);
+        assert!(farm.0.servers().is_refused(2));
         let refused = |text| Farm::start(text).map(|_| ()).unwrap_err().to_string();
         assert!(refused("127.0.0.1").contains("write farm:N"));
         assert!(refused("farm:none").starts_with("\"farm:none\": "));

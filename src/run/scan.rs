@@ -96,9 +96,8 @@ impl<'a> Scan<'a> {
         self
     }
 
-    /// Calls `call` with each record, on the writer's thread, in the order in which targets end. While it takes its time
-    /// the scan goes on, until some ten thousand records wait; then no new target is asked. If it panics, the run ends and
-    /// panics too.
+    /// Calls `call` with each record, on the writer's thread, in the order in which targets end. While it takes its time,
+    /// answers wait; when a few MiB do, no new target is asked. If it panics, the run ends and panics too.
     #[must_use]
     pub fn for_each(self, call: impl FnMut(&ServerRecord) + Send + 'a) -> Self {
         self.with_sink(ForEach::new(call))
@@ -276,6 +275,7 @@ const FARM_PORT: u16 = 27_015;
 
 #[cfg(test)]
 mod tests {
+    use std::io;
     use std::net::Ipv4Addr;
     use std::panic::{AssertUnwindSafe, catch_unwind};
     use std::sync::atomic::{AtomicU32, Ordering};
@@ -299,6 +299,29 @@ mod tests {
         let reason = catch_unwind(AssertUnwindSafe(|| scan.run())).unwrap_err();
         assert_eq!(reason.downcast_ref(), Some(&"as planned"));
         assert!(TAKEN.load(Ordering::Relaxed) < TARGETS, "the run went on");
+    }
+
+    #[test]
+    fn an_output_that_fails_is_no_error_of_the_scan_but_one_of_its_result() {
+        struct Full(bool);
+        impl Sink for Full {
+            fn record(&mut self, _: &ServerRecord) -> Result<(), OutputError> {
+                let full =
+                    || OutputError { operation: "adding to", name: "a sink".into(), source: io::Error::other("full") };
+                if self.0 { Err(full()) } else { Ok(()) }
+            }
+
+            fn written(&self) -> u64 {
+                0
+            }
+        }
+        let run = |is_full| {
+            let mut options = ScanOptions::default();
+            options.input.targets.push("farm:5".into());
+            Scan::new(options).with_sink(Full(is_full)).run().unwrap().into_result()
+        };
+        assert_eq!(run(true).unwrap_err().to_string(), "adding to a sink: full");
+        assert_eq!(run(false).unwrap().ledger().targets.finished, 5);
     }
 
     const TARGETS: u32 = 10_000;
