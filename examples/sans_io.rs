@@ -1,4 +1,4 @@
-//! Drives the engine of a scan by hand: no socket, no thread, and a clock that you wind yourself.
+//! Drives the engine of a scan by hand, in virtual time: no socket and no thread.
 //!
 //! The first datagram is lost, so the engine sends it again; the server wants a challenge sent back, and then answers.
 //!
@@ -19,9 +19,9 @@ use fragscan::protocol;
 use fragscan::record::ServerRecord;
 use fragscan::target::Target;
 
-/// Four bytes that the server wants to have at the end of a request.
+/// Asks the client to send four bytes, `abcd`, at the end of its request.
 const CHALLENGE: &[u8] = b"\xFF\xFF\xFF\xFFAabcd";
-/// What it says to whoever sends them.
+/// Answers a request that ends with them.
 const INFO: &[u8] =
     b"\xFF\xFF\xFF\xFFI\x11Surf Free\0surf_ski\0cstrike\0Counter-Strike\0\xF0\0\x0C\x18\x02dl\0\x011.0\0";
 
@@ -52,7 +52,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
         if let Some(reply) = reply.take() {
             writeln!(out, "{:>6} ms  {} bytes from {}", (now - began).as_millis(), reply.len(), target.address)?;
-            // It says so if it has no use for a datagram. Nothing that a server sends is an error.
+            // Returns why the engine has no use for a datagram, if so. Nothing that a server sends is an error.
             let _ = engine.handle_datagram(now, now, target.address, reply);
         }
         // The engine names the moment from which it wants to be called again.

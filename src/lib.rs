@@ -8,7 +8,7 @@
 //! use fragscan::run::Scan;
 //!
 //! let mut options = ScanOptions::default();
-//! options.input.targets.push("farm:50".into()); // simulated servers; else an address, a range, a block or a name
+//! options.input.targets.push("farm:50".into()); // simulated servers; or an address, a range, a name
 //! let mut players = 0;
 //! let outcome = Scan::new(options).for_each(|record| players += record.players.unwrap_or(0)).run()?;
 //! let ledger = outcome.ledger();
@@ -35,16 +35,15 @@
 //!                                         ledger: every target, every datagram
 //! ```
 //!
-//! [`run`] puts these together; the program adds a command line in front and words for people behind. [`protocol`] and
-//! [`engine`] know no socket and no clock: datagrams and the time are passed in, so that whole scans run in tests in virtual
-//! time.
+//! [`run`] puts these together; the program adds a command line and messages for people. [`protocol`] and [`engine`] know no
+//! socket and no clock: datagrams and the time are passed in, so that whole scans run in tests in virtual time.
 //!
 //! # Threads
 //!
-//! A run keeps the thread that starts it busy. A [`Source`](target::Source), an iterator of targets and a
+//! A run occupies the thread that starts it. A [`Source`](target::Source), an iterator of targets and a
 //! [`Watch`](run::Watch) are called there, between datagrams, and must not wait. Callbacks and [`Sink`](output::Sink)s are
-//! called on the writer's thread and may take their time: answers wait for them, and when a few MiB do, no new target is
-//! asked. Notices may come from any thread. A [`Stopper`](run::Stopper) ends a run from any other.
+//! called on the writer's thread and may take their time: answers wait for them, and while more than a few MiB wait, no new
+//! target is asked. Notices may come from any thread. A [`Stopper`](run::Stopper) ends a run from any thread.
 //!
 //! The library neither prints nor handles signals, and never ends the process. Several runs may go on at once.
 //!

@@ -89,7 +89,7 @@ impl<'a> Scan<'a> {
         Self { targets: Targets::Own(Box::new(source), plans), ..self }
     }
 
-    /// Gives records to `sink` too, on the writer's thread. What a sink or a callback borrows is free again after the run.
+    /// Gives records to `sink` too, on the writer's thread. With a `&mut` to a sink, you have it back after the run.
     #[must_use]
     pub fn with_sink(mut self, sink: impl Sink + 'a) -> Self {
         self.sinks.push(Box::new(sink));
@@ -97,7 +97,7 @@ impl<'a> Scan<'a> {
     }
 
     /// Calls `call` with each record, on the writer's thread, in the order in which targets end. While it takes its time,
-    /// answers wait; when a few MiB do, no new target is asked. If it panics, the run ends and panics too.
+    /// answers wait; while more than a few MiB wait, no new target is asked. If it panics, the run ends and panics too.
     #[must_use]
     pub fn for_each(self, call: impl FnMut(&ServerRecord) + Send + 'a) -> Self {
         self.with_sink(ForEach::new(call))
