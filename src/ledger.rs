@@ -160,6 +160,16 @@ impl StatusCounts {
     }
 }
 
+/// `190 ok, 10 timeout`.
+impl fmt::Display for StatusCounts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.iter().enumerate().try_for_each(|(i, (status, count))| {
+            let comma = if i == 0 { "" } else { ", " };
+            write!(f, "{comma}{count} {status}")
+        })
+    }
+}
+
 impl Serialize for StatusCounts {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_map(Status::ALL.into_iter().zip(self.0).map(|(status, count)| (status.as_str(), count)))

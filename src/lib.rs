@@ -1,24 +1,68 @@
-//! fragscan asks game servers what they are, many thousands at a time, and writes down what they say.
+//! fragscan asks game servers what they are, many thousands at a time, and accounts for every target and every datagram.
 //!
-//! ```text
-//!              names, ranges, blocks                     loopback sockets
-//!   cli ─► config ─► target ──┐                                farm
-//!                             ▼                                 ▲
-//!  protocol ◄────────────► engine ◄──── net::driver ◄────► UDP sockets
-//!  (bytes)                 (flights,     (the loop,
-//!     │                     deadlines,    the clock)
-//!     │                     pacing)
-//!     │                       │ batches of raw answers
-//!     └────► decode ────► output::writer (a thread) ──► CSV, NDJSON
-//!                             │
-//!                           ledger: every target, every datagram
+//! This is the library behind the program of the same name. A [`Scan`](run::Scan) takes options and gives a record for each
+//! target:
+//!
+//! ```
+//! use fragscan::config::ScanOptions;
+//! use fragscan::run::Scan;
+//!
+//! let mut options = ScanOptions::default();
+//! options.input.targets.push("farm:50".into()); // simulated servers; or an address, a range, a name
+//! let mut players = 0;
+//! let outcome = Scan::new(options).for_each(|record| players += record.players.unwrap_or(0)).run()?;
+//! let ledger = outcome.ledger();
+//! assert_eq!(ledger.targets.finished, 50);
+//! assert!(ledger.check().is_empty()); // every target and every datagram is in one of its counters
+//! println!("{players} players; {}", ledger.rows.status); // 1094 players; 50 ok
+//! # assert!(players > 0);
+//! # Ok::<(), fragscan::error::Error>(())
 //! ```
 //!
-//! [`protocol`] and [`engine`] know no socket and no clock: datagrams and the time are passed in, so that whole scans
-//! run in tests in virtual time. [`net`] is the one module that touches sockets, but for the thread in `list` that asks
-//! the Steam Web API over HTTP; the `farm` has simulated servers for tests, benchmarks and first tries. [`games`] is the
-//! table behind `--game` and `game_key`. `bench` asks the same servers over and over and measures. `capture` reads and
-//! writes datagrams in files, and `offline` scans what is in them. `doctor` says what of a machine would lose them.
+//! # How data flows
+//!
+//! ```text
+//!   cli ──► config ──► input ──► a Source ──┐                    simulated servers
+//!         (options)   (names,    (or yours) │                            ▲
+//!                      files)               ▼                            ▼
+//!   protocol ◄──────────────────────────► engine ◄────── net ◄─────► UDP sockets
+//!   (bytes)                              (flights,    (the loop,
+//!      │                                  deadlines,   the clock)
+//!      │                                  pacing)
+//!      │                                    │ batches of raw answers
+//!      └─────────────► decode ──────────► output ──────────► Sinks: CSV, NDJSON, your callback
+//!                                           │
+//!                                         ledger: every target, every datagram
+//! ```
+//!
+//! [`run`] puts these together; the program adds a command line and messages for people. [`protocol`] and [`engine`] know no
+//! socket and no clock: datagrams and the time are passed in, so that whole scans run in tests in virtual time.
+//!
+//! # Threads
+//!
+//! A run occupies the thread that starts it. A [`Source`](target::Source), an iterator of targets and a
+//! [`Watch`](run::Watch) are called there, between datagrams, and must not wait. Callbacks and [`Sink`](output::Sink)s are
+//! called on the writer's thread and may take their time: answers wait for them, and while more than a few MiB wait, no new
+//! target is asked. Notices may come from any thread. A [`Stopper`](run::Stopper) ends a run from any thread.
+//!
+//! The library neither prints nor handles signals, and never ends the process. Several runs may go on at once.
+//!
+//! # What else there is
+//!
+//! * [`with_source`](run::Scan::with_source) takes targets from your own source, which may find them while the scan goes on.
+//! * [`with_sink`](run::Scan::with_sink) gives records to your own sink; a [`FileSink`](output::FileSink) writes them in your
+//!   own [`RowFormat`](output::RowFormat).
+//! * [`by_name`](protocol::by_name) finds a protocol. It decodes answers that came from elsewhere, and takes a datagram apart
+//!   field by field.
+//! * [`Engine`](engine::Engine) is the scan without sockets and clock, for an event loop of your own.
+//! * [`Farm`](run::Farm) starts simulated servers, for tests of your program.
+//! * [`printable`](output::printable) makes text of servers safe for a terminal.
+//!
+//! `examples/` has programs for these, and for two scans at once.
+//!
+//! # Stability
+//!
+//! The API is unstable until 1.0: any release 0.x may change it, and the changelog says how.
 
 mod bench;
 mod capture;

@@ -10,7 +10,6 @@
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
-use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use crate::capture::{Datagram, Direction};
@@ -18,7 +17,7 @@ use crate::engine::{Auto, Batch, Engine, Plan, Rate, Settings};
 use crate::output::{Assembler, Epoch};
 use crate::protocol::{self, AnyProtocol, AnySession, Ask, Found, Ignored, Manner, Persona, Replies, Step};
 use crate::record::{Query, QuerySet, QueryStatus, ServerRecord, Status};
-use crate::target::{Origins, Source, Target};
+use crate::target::{Origins, Target};
 use crate::wire::DecodeError;
 
 /// What a server once was asked and sent.
@@ -241,7 +240,8 @@ impl<'a> Replay<'a> {
 
     /// Scans them all.
     fn run(&self, queries: QuerySet, mut now: Instant) -> Vec<Batch> {
-        let mut engine = Engine::new(settings(queries), Arc::clone(&self.plans), Box::new(self.targets()), now);
+        let mut engine =
+            Engine::new(settings(queries), Arc::clone(&self.plans), Box::new(self.targets().into_iter()), now);
         let mut batches = Vec::new();
         let mut request = Vec::new();
         // Bounded like any scan: each target ends within its budget, and time goes on in each turn without datagrams.
@@ -270,10 +270,9 @@ impl<'a> Replay<'a> {
         replies.iter().for_each(&mut send);
     }
 
-    fn targets(&self) -> Targets {
+    fn targets(&self) -> Vec<Target> {
         let plan_of = |wanted| self.plans.iter().position(|plan| plan.legs[0].protocol == wanted);
-        let targets: Vec<_> = self
-            .protocols
+        self.protocols
             .iter()
             .enumerate()
             .map(|(index, protocol)| Target {
@@ -281,20 +280,7 @@ impl<'a> Replay<'a> {
                 plan: plan_of(*protocol).expect("there is a plan for each protocol") as u16,
                 origin: 0,
             })
-            .collect();
-        Targets(targets.into_iter())
-    }
-}
-
-struct Targets(std::vec::IntoIter<Target>);
-
-impl Source for Targets {
-    fn poll_target(&mut self) -> Poll<Option<Target>> {
-        Poll::Ready(self.0.next())
-    }
-
-    fn remaining(&self) -> Option<u64> {
-        Some(self.0.len() as u64)
+            .collect()
     }
 }
 

@@ -41,7 +41,7 @@ pub(super) fn asking(config: ScanConfig, manner: Manner) -> Result<ExitCode, Err
     account::account(outcome, manner, strict, messages.quiet)
 }
 
-fn scan_of(config: ScanConfig) -> Scan {
+fn scan_of(config: ScanConfig) -> Scan<'static> {
     let ScanConfig { mut options, colour, .. } = config;
     options.arguments = env::args_os().map(|argument| argument.to_string_lossy().into_owned()).collect();
     let to_stdout = options.output.outputs.iter().any(|output| output.path.is_none());
@@ -49,7 +49,7 @@ fn scan_of(config: ScanConfig) -> Scan {
 }
 
 /// Prints the targets instead of asking them.
-fn list(scan: Scan) -> Result<ExitCode, Error> {
+fn list(scan: Scan<'_>) -> Result<ExitCode, Error> {
     let (Opened { mut source, plans, origins, .. }, lists) = scan.dry_run()?;
     for list in lists {
         // A name may end in a colon itself.

@@ -33,8 +33,8 @@ impl<I: Serialize, S: Serialize> fmt::Display for Summary<'_, I, S> {
             let scheduled = ledger.targets.scheduled;
             let speed = scheduled as f64 / seconds.max(1e-6);
             write!(f, "asked {} in {seconds:.2} s ({speed:.0}/s)", count(scheduled, "target"))?;
-            for (i, (status, count)) in ledger.rows.status.iter().enumerate() {
-                write!(f, "{} {count} {status}", if i == 0 { ":" } else { "," })?;
+            if scheduled > 0 {
+                write!(f, ": {}", ledger.rows.status)?;
             }
             targets(f, &ledger.input, scheduled)?;
             write!(f, "; seed {seed}")?;

@@ -100,7 +100,7 @@ impl Limits {
 
     /// Scans of nothing but loopback bother nobody, and run as fast as they can unless told otherwise.
     #[must_use]
-    pub(crate) fn settings(&self, loopback_only: bool, seed: u64) -> Settings {
+    pub fn settings(&self, loopback_only: bool, seed: u64) -> Settings {
         let or_polite = |chosen: Option<RateLimit>, rate| {
             let usual = if loopback_only { RateLimit::Max } else { RateLimit::PerSecond(rate) };
             chosen.unwrap_or(usual).per_second()

@@ -355,10 +355,6 @@ impl Source for Stream {
     fn is_growing(&self) -> bool {
         self.is_cut || !self.arrivals.is_empty() || !self.lists.are_over()
     }
-
-    fn is_exhausted(&self) -> bool {
-        !self.is_growing() && self.remaining() == Some(0)
-    }
 }
 
 /// Targets among which the next one is drawn.

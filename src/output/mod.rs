@@ -31,7 +31,7 @@ pub(crate) use list_report::count;
 pub(crate) use raw::Raw;
 pub(crate) use readers::ReaderFormat;
 pub use sink::{FileSink, Sink};
-pub use table::Look;
+pub use table::{Look, harmless as printable};
 
 /// Turns records into bytes.
 pub trait RowFormat: Send {

@@ -37,6 +37,37 @@ pub trait Sink: Send {
     }
 }
 
+/// A sink that is borrowed, and looked at when the run is over.
+impl<S: Sink + ?Sized> Sink for &mut S {
+    fn record(&mut self, record: &ServerRecord) -> Result<(), OutputError> {
+        (**self).record(record)
+    }
+
+    fn flush(&mut self) -> Result<(), OutputError> {
+        (**self).flush()
+    }
+
+    fn written(&self) -> u64 {
+        (**self).written()
+    }
+
+    fn is_closed(&self) -> bool {
+        (**self).is_closed()
+    }
+
+    fn commit(&mut self) -> Result<(), OutputError> {
+        (**self).commit()
+    }
+
+    fn discard(&mut self) {
+        (**self).discard();
+    }
+
+    fn destination(&self) -> Option<&Destination> {
+        (**self).destination()
+    }
+}
+
 /// Writes records to a destination.
 pub struct FileSink {
     format: Box<dyn RowFormat>,

@@ -211,9 +211,10 @@ fn cut(text: &str, width: usize) -> (String, usize) {
     (kept, used + 1)
 }
 
-/// `text` with everything that is not harmless on a terminal replaced.
+/// `text` as it can be shown on a terminal, whoever wrote it: U+FFFD stands for each character that could control the
+/// terminal or mislead the reader (controls, line ends, marks of direction, invisible ones).
 #[must_use]
-pub(crate) fn harmless(text: &str) -> String {
+pub fn harmless(text: &str) -> String {
     text.chars().map(shown).collect()
 }
 

@@ -9,7 +9,7 @@ use crate::ledger::{Latency, Rows};
 use crate::record::ServerRecord;
 
 /// Takes the batches of a run, on a thread of its own.
-pub(crate) trait Consumer: Send + 'static {
+pub(crate) trait Consumer: Send {
     /// What is known when the last batch was taken.
     type Report: Send;
 
@@ -24,13 +24,13 @@ pub(crate) trait Consumer: Send + 'static {
 }
 
 /// What the writer did.
-pub(crate) struct Report {
+pub(crate) struct Report<'a> {
     /// Counts of rows.
     pub rows: Rows,
     /// Round-trip times of all that answered.
     pub latency: Latency,
     /// The sinks, for [`Sink::commit`].
-    pub sinks: Vec<Box<dyn Sink>>,
+    pub sinks: Vec<Box<dyn Sink + 'a>>,
     /// The file of datagrams, if there is one.
     pub raw: Option<Raw>,
     /// The output that failed.
@@ -40,24 +40,24 @@ pub(crate) struct Report {
 }
 
 /// Makes records of finished flights.
-pub(crate) struct Writer {
+pub(crate) struct Writer<'a> {
     assembler: Assembler,
     filter: Filter,
     failed: Option<Box<dyn FnOnce() + Send>>,
     record: ServerRecord,
     /// Records that were given to the sinks, whether or not they could take them.
     given: u64,
-    report: Report,
+    report: Report<'a>,
 }
 
-impl Writer {
+impl<'a> Writer<'a> {
     /// Records for which `filter` holds go to `sinks`, and datagrams to `raw`. `failed` is called once when nothing can be
     /// written any more, or nobody wants it.
     #[must_use]
     pub(crate) fn new(
         assembler: Assembler,
         filter: Filter,
-        sinks: Vec<Box<dyn Sink>>,
+        sinks: Vec<Box<dyn Sink + 'a>>,
         raw: Option<Raw>,
         failed: impl FnOnce() + Send + 'static,
     ) -> Self {
@@ -106,8 +106,8 @@ impl Writer {
     }
 }
 
-impl Consumer for Writer {
-    type Report = Report;
+impl<'a> Consumer for Writer<'a> {
+    type Report = Report<'a>;
 
     fn take(&mut self, batch: &Batch) {
         let epoch = self.assembler.epoch;
@@ -141,7 +141,7 @@ impl Consumer for Writer {
         self.each_sink(|sink| sink.flush());
     }
 
-    fn finish(mut self) -> Report {
+    fn finish(mut self) -> Report<'a> {
         self.flush();
         let Report { sinks, closed, rows, .. } = &mut self.report;
         // A row counts as written when it is in every output whose reader wanted all of them.

@@ -106,8 +106,8 @@ impl Bench {
         let settings = Settings { rate: Rate { packets: rate, bits: None }, ..self.settings };
         let families = [SocketAddr::is_ipv4, SocketAddr::is_ipv6];
         let [ipv4, ipv6] = families.map(|is| self.targets.iter().any(|target| is(&target.address)));
-        let (began, _) = read_clocks();
-        let engine = Engine::new(settings, Arc::clone(&self.plans), Box::new(circle), began);
+        let (start, _) = read_clocks();
+        let engine = Engine::new(settings, Arc::clone(&self.plans), Box::new(circle), start);
         let session = Session::open(engine, (ipv4, ipv6), &self.network)?;
         tell_stopper(session.stopper());
         let mut clock = Clock { time, bell, rang: None, stopping };
@@ -121,7 +121,7 @@ impl Bench {
             return Err(Error::Bug("queries were asked that were not counted"));
         }
         let cost = Cost { of_loop: after.0 - before.0, of_process: after.1 - before.1, peak_memory: peak_memory() };
-        Ok(Some(Round::new(rate, (began, clock.rang), collected, &outcome.snapshot, cost)))
+        Ok(Some(Round::new(rate, (start, clock.rang), collected, &outcome.snapshot, cost)))
     }
 }
 

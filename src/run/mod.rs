@@ -13,6 +13,7 @@
 pub(crate) mod bench;
 mod collisions;
 pub(crate) mod decode;
+mod farm;
 mod outcome;
 mod publish;
 mod scan;
@@ -20,6 +21,7 @@ mod session;
 mod sinks;
 
 pub use crate::net::driver::{Stop, Stopper, Watch};
+pub use farm::Farm;
 pub use outcome::Outcome;
 pub(crate) use scan::Notices;
 pub use scan::{Run, Scan};

@@ -1,5 +1,6 @@
 //! What is known when a run is over.
 
+use crate::error::Error;
 use crate::input::InputDigest;
 use crate::ledger::{Latency, Ledger};
 use crate::net::driver::Stop;
@@ -29,6 +30,16 @@ pub struct Outcome {
 }
 
 impl Outcome {
+    /// The outcome itself, unless the ledger does not add up, or an output or the metadata could not be written: then that
+    /// is the error. A run that was stopped early is none.
+    pub fn into_result(mut self) -> Result<Self, Error> {
+        let imbalances: Vec<_> = self.ledger().check().iter().map(ToString::to_string).collect();
+        if !imbalances.is_empty() {
+            return Err(Error::Ledger(imbalances.join("; ")));
+        }
+        self.error.take().or(self.metadata_error.take()).map_or(Ok(self), |error| Err(error.into()))
+    }
+
     /// Where every target and every datagram went.
     #[must_use]
     pub fn ledger(&self) -> &Ledger {

@@ -30,7 +30,7 @@ pub(super) struct Publisher {
 
 impl Publisher {
     /// Completes the outputs of a run that has come to its end, and writes its metadata.
-    pub(super) fn publish(self, ended: driver::Outcome, mut report: Report) -> Outcome {
+    pub(super) fn publish(self, ended: driver::Outcome, mut report: Report<'_>) -> Outcome {
         let (now, _) = read_clocks();
         let finished_us = self.epoch.unix_us(now);
         let ends = ListEnd::with_unasked(ended.lists, self.account.list_servers());
@@ -100,7 +100,7 @@ impl Publisher {
     }
 }
 
-fn commit(report: &mut Report) -> Result<(), OutputError> {
+fn commit(report: &mut Report<'_>) -> Result<(), OutputError> {
     report.sinks.iter_mut().try_for_each(|sink| sink.commit())?;
     report.raw.iter_mut().try_for_each(Raw::commit)
 }

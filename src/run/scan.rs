@@ -1,6 +1,6 @@
 //! A scan: from options to a run that is ready to start.
 
-use std::fmt::Display;
+use std::fmt::{self, Debug, Display};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -25,10 +25,10 @@ use crate::record::{Selection, ServerRecord};
 use crate::target::{Source, Tally};
 
 /// A scan that is being put together.
-pub struct Scan {
+pub struct Scan<'a> {
     options: ScanOptions,
     targets: Targets,
-    sinks: Vec<Box<dyn Sink>>,
+    sinks: Vec<Box<dyn Sink + 'a>>,
     look: Look,
     notices: Notices,
 }
@@ -44,9 +44,9 @@ enum Targets {
 }
 
 /// A scan that is ready to start.
-pub struct Run {
+pub struct Run<'a> {
     session: Session,
-    writer: Writer,
+    writer: Writer<'a>,
     publisher: Publisher,
     _farm: Option<Serving>,
 }
@@ -58,7 +58,7 @@ pub(super) struct Ready {
     pub farm: Option<Serving>,
 }
 
-impl Scan {
+impl<'a> Scan<'a> {
     /// A scan as `options` say, whose records go to the outputs that they name.
     #[must_use]
     pub fn new(options: ScanOptions) -> Self {
@@ -79,21 +79,25 @@ impl Scan {
 
     /// Asks the targets of `source` and no others, each by the one of `plans` that it names. Nothing is left out, and
     /// nobody but the source sees to it that each target comes once.
+    ///
+    /// Loopback is no exception here: unless the options say otherwise, the pace is that of a scan of the Internet. The run
+    /// panics if a target names a plan that is not there, or one without legs.
     #[must_use]
     pub fn with_source(self, source: impl Source + 'static, plans: Vec<Plan>) -> Self {
         Self { targets: Targets::Own(Box::new(source), plans), ..self }
     }
 
-    /// Gives records to `sink` too, on the writer's thread.
+    /// Gives records to `sink` too, on the writer's thread. With a `&mut` to a sink, you have it back after the run.
     #[must_use]
-    pub fn with_sink(mut self, sink: impl Sink + 'static) -> Self {
+    pub fn with_sink(mut self, sink: impl Sink + 'a) -> Self {
         self.sinks.push(Box::new(sink));
         self
     }
 
-    /// Calls `call` with each record, on the writer's thread.
+    /// Calls `call` with each record, on the writer's thread, in the order in which targets end. While it takes its time,
+    /// answers wait; while more than a few MiB wait, no new target is asked. If it panics, the run ends and panics too.
     #[must_use]
-    pub fn for_each(self, call: impl FnMut(&ServerRecord) + Send + 'static) -> Self {
+    pub fn for_each(self, call: impl FnMut(&ServerRecord) + Send + 'a) -> Self {
         self.with_sink(ForEach::new(call))
     }
 
@@ -110,13 +114,13 @@ impl Scan {
         Self { look, ..self }
     }
 
-    /// Runs the scan to its end, on this thread.
+    /// Runs the scan to its end, on this thread. See [`Run::run`] for what is an error.
     pub fn run(self) -> Result<Outcome, Error> {
         self.prepare()?.run(&mut ())
     }
 
     /// Reads the input, starts what it names, and opens outputs and sockets.
-    pub fn prepare(self) -> Result<Run, Error> {
+    pub fn prepare(self) -> Result<Run<'a>, Error> {
         let (instant, unix_us) = read_clocks();
         let epoch = Epoch { instant, unix_us };
         let Self { options, targets, mut sinks, look, notices } = self;
@@ -145,7 +149,7 @@ impl Scan {
                 (Ready { opened, files: FilesRead::default(), farm: None }, open_all()?)
             }
         };
-        sinks.extend(rows.into_iter().map(|sink| Box::new(sink) as Box<dyn Sink>));
+        sinks.extend(rows.into_iter().map(|sink| Box::new(sink) as Box<dyn Sink + 'a>));
         let Ready { opened, files, farm } = ready;
         let Opened { source, plans, origins, account, reach } = opened;
         if let Some(notice) = account.why_unaskable() {
@@ -179,7 +183,7 @@ impl Scan {
     }
 }
 
-impl Run {
+impl Run<'_> {
     /// Stops the run, from any thread.
     #[must_use]
     pub fn stopper(&self) -> Stopper {
@@ -194,10 +198,23 @@ impl Run {
     /// Runs until every target has ended and its record is where it belongs, or until it is stopped. `watch` is called on
     /// this thread.
     ///
-    /// An output that fails ends the run, and is in the outcome; what keeps the scan itself from going on is an error.
+    /// What keeps the scan itself from going on is an error. An output that fails ends the run and is in the outcome, which
+    /// [`Outcome::into_result`] makes an error of.
     pub fn run(self, watch: &mut dyn Watch) -> Result<Outcome, Error> {
         let (ended, report) = self.session.run(self.writer, watch)?;
         Ok(self.publisher.publish(ended, report))
+    }
+}
+
+impl Debug for Scan<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Scan").field("options", &self.options).finish_non_exhaustive()
+    }
+}
+
+impl Debug for Run<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Run").finish_non_exhaustive()
     }
 }
 
@@ -251,3 +268,57 @@ fn claim_addresses(network: &NetworkOptions) -> Result<(), Error> {
 }
 
 const FARM_PORT: u16 = 27_015;
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+    use std::net::Ipv4Addr;
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    use super::*;
+    use crate::config::RateLimit;
+
+    #[test]
+    fn a_callback_that_panics_ends_the_run_and_its_panic_is_the_callers() {
+        static TAKEN: AtomicU32 = AtomicU32::new(0);
+        let mut options = ScanOptions::default();
+        options.limits.rate = Some(RateLimit::PerSecond(1_000.0));
+        options.limits.host_rate = Some(RateLimit::Max);
+        // Nobody listens there, and at this pace all of them take ten seconds.
+        let address = |number| SocketAddr::from((Ipv4Addr::from_bits(Ipv4Addr::LOCALHOST.to_bits() + number), 9));
+        let targets = (0..TARGETS).map(move |number| {
+            TAKEN.fetch_add(1, Ordering::Relaxed);
+            address(number)
+        });
+        let scan = Scan::new(options).with_targets(targets).for_each(|_| panic!("as planned"));
+        let reason = catch_unwind(AssertUnwindSafe(|| scan.run())).unwrap_err();
+        assert_eq!(reason.downcast_ref(), Some(&"as planned"));
+        assert!(TAKEN.load(Ordering::Relaxed) < TARGETS, "the run went on");
+    }
+
+    #[test]
+    fn an_output_that_fails_is_no_error_of_the_scan_but_one_of_its_result() {
+        struct Full(bool);
+        impl Sink for Full {
+            fn record(&mut self, _: &ServerRecord) -> Result<(), OutputError> {
+                let full =
+                    || OutputError { operation: "adding to", name: "a sink".into(), source: io::Error::other("full") };
+                if self.0 { Err(full()) } else { Ok(()) }
+            }
+
+            fn written(&self) -> u64 {
+                0
+            }
+        }
+        let run = |is_full| {
+            let mut options = ScanOptions::default();
+            options.input.targets.push("farm:5".into());
+            Scan::new(options).with_sink(Full(is_full)).run().unwrap().into_result()
+        };
+        assert_eq!(run(true).unwrap_err().to_string(), "adding to a sink: full");
+        assert_eq!(run(false).unwrap().ledger().targets.finished, 5);
+    }
+
+    const TARGETS: u32 = 10_000;
+}

@@ -1,7 +1,8 @@
 //! A run as two threads: the loop on this one, whoever consumes its batches on another.
 
 use std::net::SocketAddr;
-use std::thread::{self, JoinHandle};
+use std::panic;
+use std::thread::{self, Scope, ScopedJoinHandle};
 use std::time::Duration;
 
 use crossbeam_channel::{Receiver, Sender, bounded, select, tick};
@@ -40,26 +41,31 @@ impl Session {
         self.driver.local_addresses()
     }
 
-    /// Runs until every target has ended and `consumer` has taken it.
+    /// Runs until every target has ended and `consumer` has taken it. If `consumer` panics, the run ends and so does this.
     pub(super) fn run<C: Consumer>(self, consumer: C, watch: &mut dyn Watch) -> Result<(Outcome, C::Report), Error> {
-        let guard = StopOnPanic(self.driver.stopper());
-        let consuming = consume(consumer, self.batches, self.returned, guard)?;
-        // The driver closes the channel when it returns, whether well or not, and the consumer ends when that is empty.
-        let outcome = self.driver.run(watch);
-        let report = consuming.join().map_err(|_| Error::Bug("the writer, or a sink that it called, panicked"))?;
-        Ok((outcome?, report))
+        let Self { driver, batches, returned } = self;
+        let end = EndOnPanic(driver.stopper());
+        thread::scope(|scope| {
+            let consuming = consume(scope, consumer, batches, returned, end)?;
+            // The driver closes the channel when it returns, whether well or not, and the consumer ends when that is empty.
+            let outcome = driver.run(watch);
+            // A panic is most likely one in code of the caller's, which is called on that thread.
+            let report = consuming.join().unwrap_or_else(|reason| panic::resume_unwind(reason));
+            Ok((outcome?, report))
+        })
     }
 }
 
 /// Gives `consumer` what comes, until the channel is closed.
-fn consume<C: Consumer>(
+fn consume<'scope, C: Consumer + 'scope>(
+    scope: &'scope Scope<'scope, '_>,
     mut consumer: C,
     batches: Receiver<Batch>,
     returned: Sender<Batch>,
-    guard: StopOnPanic,
-) -> Result<JoinHandle<C::Report>, Error> {
-    let consuming = thread::Builder::new().name("writer".into()).spawn(move || {
-        let _guard = guard;
+    end: EndOnPanic,
+) -> Result<ScopedJoinHandle<'scope, C::Report>, Error> {
+    let consuming = thread::Builder::new().name("writer".into()).spawn_scoped(scope, move || {
+        let _end = end;
         let flush = tick(FLUSH_EVERY);
         loop {
             select! {
@@ -78,10 +84,10 @@ fn consume<C: Consumer>(
     consuming.map_err(|source| Error::Input { name: "a thread".into(), source })
 }
 
-/// Ends the run if the thread that has it panics: nobody would take what still comes.
-struct StopOnPanic(Stopper);
+/// Stops a run of whose targets nobody will take any more.
+struct EndOnPanic(Stopper);
 
-impl Drop for StopOnPanic {
+impl Drop for EndOnPanic {
     fn drop(&mut self) {
         if thread::panicking() {
             self.0.stop(Stop::Output);

@@ -66,9 +66,12 @@ pub struct Target {
 }
 
 /// Where targets come from; the engine pulls.
+///
+/// All methods are called on the thread that runs the scan, between datagrams, so none of them may wait. A list of targets
+/// is a source: `targets.into_iter()`.
 pub trait Source: Send {
-    /// Takes the next target: `Pending` when it is not known yet (a stream: ask again when more was read),
-    /// `Ready(None)` when there are no more, for good.
+    /// Takes the next target: `Pending` if it is not known yet, and the engine asks again within some 10 ms; `Ready(None)`
+    /// if there are no more, for good.
     #[must_use = "a target that is taken and dropped is never asked"]
     fn poll_target(&mut self) -> Poll<Option<Target>>;
 
@@ -87,7 +90,7 @@ pub trait Source: Send {
     /// No target will be taken any more: what has arrived by now is taken in, so that it is in the account.
     fn handle_stop(&mut self) {}
 
-    /// How many targets are left, as far as they are known.
+    /// How many targets are left, as far as they are known. If the run stops early, they count as not started.
     fn remaining(&self) -> Option<u64>;
 
     /// True if more may become known than [`Source::remaining`] counts.
@@ -97,7 +100,17 @@ pub trait Source: Send {
 
     /// True if there are no more, and will be none.
     fn is_exhausted(&self) -> bool {
-        self.remaining() == Some(0)
+        !self.is_growing() && self.remaining() == Some(0)
+    }
+}
+
+impl Source for std::vec::IntoIter<Target> {
+    fn poll_target(&mut self) -> Poll<Option<Target>> {
+        Poll::Ready(self.next())
+    }
+
+    fn remaining(&self) -> Option<u64> {
+        Some(self.len() as u64)
     }
 }
 
