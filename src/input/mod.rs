@@ -8,7 +8,7 @@
 //! ```
 //!
 //! What is known before the first datagram is a set; the rest is a stream that follows it. That each target comes once is
-//! [`Dedup`]'s to see to.
+//! [`Dedup`](crate::target::Dedup)'s to see to.
 
 use std::net::SocketAddr;
 use std::path::Path;
