@@ -1,17 +1,24 @@
 //! The set of targets, and the walk through it.
 //!
-//! Every target has a place in `0..len`. Places follow the order of mention; singles lie in the gaps between the
-//! segments. A place is looked up by a binary search over the segments, so the set can be walked in any order: the
-//! shuffled one is the identity put through a [`Permutation`]. Whether a single is in the set is another binary search:
-//! over the singles themselves when the order is shuffled, and in input order over an index of 4 bytes each.
+//! Every target has a place in `0..len`. In input order places follow the mentions. In shuffled order they follow plan,
+//! address and port, before they are put through a [`Permutation`]: the same set has the same order for one seed, however it
+//! was written. Either way the segments form groups, and singles lie in the gaps between the groups, so that a place is
+//! looked up by a binary search over the groups.
+//!
+//! Whether a single is in the set is another binary search: over the singles themselves when the order is shuffled, and in
+//! input order over an index of 4 bytes each.
 
 use std::net::{IpAddr, SocketAddr};
+use std::ops::Range;
+use std::sync::Arc;
 use std::task::Poll;
 
 use super::claim::Segment;
 use super::ip_range::{address, ipv4_key, is_ipv4};
 use super::permute::Permutation;
+use super::ports::Ports;
 use super::singles::Single;
+use super::sweep::{Step, sweep};
 use super::{Order, Source, Target};
 
 /// Distinct targets in a fixed order, made by [`TargetSetBuilder`](super::TargetSetBuilder).
@@ -21,14 +28,25 @@ pub(crate) struct TargetSet {
     singles: Vec<Single>,
     /// The singles' places by target, where they are sorted by mention and somebody looks for them.
     by_target: Vec<u32>,
+    /// Group by group.
     segments: Vec<Segment>,
-    /// The place of each segment's first target, ascending.
-    starts: Vec<u64>,
-    /// How many singles come before each segment.
-    singles_before: Vec<u64>,
+    /// By the place of their first target.
+    groups: Vec<Group>,
     len: u64,
     permutation: Option<Permutation>,
     next: u64,
+}
+
+/// Segments at the same addresses, which have different ports of them.
+#[derive(Debug)]
+struct Group {
+    /// The place of its first target.
+    start: u64,
+    /// How many singles come before it.
+    singles_before: u64,
+    segments: Range<usize>,
+    /// The ports of all of them.
+    ports: Arc<Ports>,
 }
 
 impl TargetSet {
@@ -37,22 +55,35 @@ impl TargetSet {
         if order == Order::Input {
             singles.sort_unstable_by_key(|single| single.mention);
         }
-        segments.sort_unstable_by_key(|segment| (segment.mention, segment.first));
-        let mut starts = Vec::with_capacity(segments.len());
-        let mut singles_before = Vec::with_capacity(segments.len());
-        let mut in_segments = 0;
-        for segment in &segments {
-            let before = match order {
-                Order::Input => singles.partition_point(|single| single.mention < segment.mention),
-                Order::Shuffled => singles.len(),
-            } as u64;
-            starts.push(before + in_segments);
-            singles_before.push(before);
-            in_segments += segment.len();
+        match order {
+            Order::Input => segments.sort_unstable_by_key(|segment| (segment.mention, segment.first)),
+            Order::Shuffled => segments = aligned(segments),
         }
-        let len = singles.len() as u64 + in_segments;
+        let mut groups: Vec<Group> = Vec::with_capacity(segments.len());
+        let mut len = 0;
+        let mut at = 0;
+        // In input order every segment is a group of its own: no two of one mention are at the same addresses.
+        let is_together = |one: &Segment, next: &Segment| {
+            order == Order::Shuffled && (one.plan, one.first) == (next.plan, next.first)
+        };
+        for members in segments.chunk_by(is_together) {
+            let Some(first) = members.first() else { continue };
+            let singles_before = match order {
+                Order::Input => singles.partition_point(|single| single.mention < first.mention),
+                Order::Shuffled => {
+                    singles.partition_point(|single| (single.plan, ipv4_key(single.ip)) < (first.plan, first.first))
+                }
+            } as u64;
+            let ports =
+                members[1..].iter().fold(Arc::clone(&first.ports), |all, segment| Arc::new(all.union(&segment.ports)));
+            let group = Group { start: singles_before + len, singles_before, segments: at..at + members.len(), ports };
+            len += first.addresses * u64::from(group.ports.len());
+            at += members.len();
+            groups.push(group);
+        }
+        len += singles.len() as u64;
         let permutation = (order == Order::Shuffled).then(|| Permutation::new(len, seed));
-        Self { singles, by_target: Vec::new(), segments, starts, singles_before, len, permutation, next: 0 }
+        Self { singles, by_target: Vec::new(), segments, groups, len, permutation, next: 0 }
     }
 
     /// Makes [`TargetSet::has_single`] possible.
@@ -99,12 +130,20 @@ impl TargetSet {
             return None;
         }
         let place = self.permutation.as_ref().map_or(visit, |order| order.apply(visit));
-        let begun = self.starts.partition_point(|&start| start <= place);
+        let begun = self.groups.partition_point(|group| group.start <= place);
         let Some(index) = begun.checked_sub(1) else { return self.single(place) };
-        let (segment, inside) = (self.segments.get(index)?, place - self.starts.get(index)?);
-        match inside.checked_sub(segment.len()) {
-            None => segment.target(inside),
-            Some(behind) => self.single(self.singles_before.get(index)? + behind),
+        let group = self.groups.get(index)?;
+        let segments = self.segments.get(group.segments.clone())?;
+        let (inside, ports) = (place - group.start, u64::from(group.ports.len()));
+        let first = segments.first()?;
+        match inside.checked_sub(first.addresses * ports) {
+            None => {
+                let port = group.ports.nth((inside % ports) as u32)?;
+                let segment = segments.iter().find(|segment| segment.ports.contains(port))?;
+                let address = SocketAddr::new(address(first.first + u128::from(inside / ports)), port);
+                Some(Target { address, plan: segment.plan, origin: segment.origin })
+            }
+            Some(after) => self.single(group.singles_before + after),
         }
     }
 
@@ -136,6 +175,39 @@ impl TargetSet {
         let &Single { ip, port, plan, origin, .. } = self.singles.get(usize::try_from(index).ok()?)?;
         Some(Target { address: SocketAddr::new(address(ipv4_key(ip)), port), plan, origin })
     }
+}
+
+/// The segments by plan and address, cut so that those of one plan are at the same addresses or have none in common.
+fn aligned(mut segments: Vec<Segment>) -> Vec<Segment> {
+    segments.sort_unstable_by_key(|segment| (segment.plan, segment.first));
+    let overlap = |pair: &[Segment]| pair[0].plan == pair[1].plan && pair[1].first <= pair[0].last();
+    if !segments.windows(2).any(overlap) {
+        return segments;
+    }
+    let mut aligned = Vec::with_capacity(segments.len());
+    for segments in segments.chunk_by(|one, next| one.plan == next.plan) {
+        let mut active: Vec<usize> = Vec::new();
+        sweep(
+            segments.len(),
+            |index| (segments[index].first, segments[index].last()),
+            |step| match step {
+                Step::Enter(index) => active.push(index),
+                Step::Leave(index) => active.retain(|other| *other != index),
+                Step::Interval(first, last) => aligned.extend(active.iter().map(|&index| {
+                    let Segment { ref ports, mention, origin, plan, .. } = segments[index];
+                    Segment {
+                        first,
+                        addresses: (last - first) as u64 + 1,
+                        ports: Arc::clone(ports),
+                        mention,
+                        origin,
+                        plan,
+                    }
+                })),
+            },
+        );
+    }
+    aligned
 }
 
 impl Source for TargetSet {

@@ -278,4 +278,32 @@ proptest! {
             prop_assert_eq!(targets, expected);
         }
     }
+
+    #[test]
+    fn the_same_set_has_the_same_order_however_it_was_written(
+        calls in prop::collection::vec(some_call(), 0..24),
+        seed: u64,
+        mix: u64,
+    ) {
+        let zones = || Exclusions::new(true).into_zones();
+        let mut builder = TargetSetBuilder::new(zones());
+        for call in &calls {
+            if let Call::Add { hosts, ports, plan, .. } = call {
+                builder.add(*hosts, ports, *plan, 0, false);
+            }
+        }
+        let expected = walk(builder.build(Order::Shuffled, seed).expect("few enough").0);
+        // Target by target, in any order, some of them as arguments, some twice.
+        let mut singles = expected.clone();
+        singles.sort_unstable();
+        let order = Permutation::new(singles.len() as u64, mix);
+        let mut builder = TargetSetBuilder::new(zones());
+        for index in 0..singles.len() as u64 {
+            let Target { address, plan, .. } = singles[order.apply(index) as usize];
+            for _ in 0..=mix.wrapping_add(index) % 2 {
+                builder.add(address.ip().into(), &Ports::one(address.port()), plan, 0, index % 3 == 0);
+            }
+        }
+        prop_assert_eq!(walk(builder.build(Order::Shuffled, seed).expect("few enough").0), expected);
+    }
 }
