@@ -113,6 +113,8 @@ Examples:
   fragscan query --game dayz 192.0.2.10:2302        one by the port for players
   fragscan fields                                   what the columns mean
 
+@FILE stands for the arguments that FILE holds, one a line.
+
 Exit codes: 0 done, 2 usage, 3 stopped early, or with --strict an incomplete list, 4 output
 could not be written, 5 a condition of
 `bench --fail-if` holds, 1 anything else";

@@ -1,5 +1,6 @@
 //! The subcommands, one file each.
 
+use std::ffi::OsString;
 use std::fmt;
 use std::io::{self, BufWriter, ErrorKind, Write};
 use std::process::ExitCode;
@@ -12,6 +13,7 @@ use crate::output::OutputError;
 use crate::output::table::harmless;
 
 mod account;
+mod arguments;
 mod bench;
 mod decode;
 mod doctor;
@@ -27,10 +29,12 @@ mod scan;
 mod signals;
 mod summary;
 
+use arguments::arguments;
+
 /// The program: parses the command line, does what it says, and tells the exit code.
 #[must_use]
 pub fn program() -> ExitCode {
-    match run(Args::parse()) {
+    match arguments().and_then(|typed| run(Args::parse_from(&typed), &typed)) {
         Ok(code) => code,
         Err(error) => {
             say(&format_args!("fragscan: {error}"));
@@ -39,11 +43,11 @@ pub fn program() -> ExitCode {
     }
 }
 
-/// Does what was typed.
-fn run(args: Args) -> Result<ExitCode, Error> {
+/// Does what was `typed`.
+fn run(args: Args, typed: &[OsString]) -> Result<ExitCode, Error> {
     match args.command {
-        Command::Scan(args) => scan::run(args),
-        Command::List(args) => list::run(args),
+        Command::Scan(args) => scan::run(args, typed),
+        Command::List(args) => list::run(args, typed),
         Command::Query(args) => query::run(args),
         Command::Decode(args) => decode::run(args),
         Command::Bench(args) => bench::run(args),

@@ -1,6 +1,7 @@
 //! `fragscan scan`: ask many servers, write one row for each, and account for all of them.
 
 use std::env;
+use std::ffi::OsString;
 use std::io::{self, IsTerminal};
 use std::process::ExitCode;
 use std::task::Poll;
@@ -24,16 +25,16 @@ use crate::run::Scan;
 use crate::target::Target;
 
 /// Scans what was typed.
-pub(super) fn run(args: ScanArgs) -> Result<ExitCode, Error> {
+pub(super) fn run(args: ScanArgs, typed: &[OsString]) -> Result<ExitCode, Error> {
     let config = config::scan(args, io::stdout().is_terminal())?;
-    if config.dry_run { list(scan_of(config)) } else { asking(config, Manner::Scan) }
+    if config.dry_run { list(scan_of(config, typed)) } else { asking(config, typed, Manner::Scan) }
 }
 
 /// Runs what `config` says, and accounts for it.
-pub(super) fn asking(config: ScanConfig, manner: Manner) -> Result<ExitCode, Error> {
+pub(super) fn asking(config: ScanConfig, typed: &[OsString], manner: Manner) -> Result<ExitCode, Error> {
     let (messages, strict) = (config.messages, config.options.input.strict);
     let mut progress = progress(messages, &config.options.output.outputs);
-    let run = scan_of(config).prepare()?;
+    let run = scan_of(config, typed).prepare()?;
     let watching = Watching::begin()?;
     watching.stop(run.stopper());
     let outcome = run.run(&mut progress)?;
@@ -41,9 +42,9 @@ pub(super) fn asking(config: ScanConfig, manner: Manner) -> Result<ExitCode, Err
     account::account(outcome, manner, strict, messages.quiet)
 }
 
-fn scan_of(config: ScanConfig) -> Scan<'static> {
+fn scan_of(config: ScanConfig, typed: &[OsString]) -> Scan<'static> {
     let ScanConfig { mut options, colour, .. } = config;
-    options.arguments = env::args_os().map(|argument| argument.to_string_lossy().into_owned()).collect();
+    options.arguments = typed.iter().map(|argument| argument.to_string_lossy().into_owned()).collect();
     let to_stdout = options.output.outputs.iter().any(|output| output.path.is_none());
     Scan::new(options).with_look(look(colour, to_stdout)).with_notices(|line| say(line))
 }

@@ -12,9 +12,6 @@ use crate::target::Order;
 
 /// Reads the arguments of `fragscan query`: a scan of what was typed, without its files.
 pub(crate) fn query(args: QueryArgs) -> Result<(ScanOptions, QueryFormat), Error> {
-    if args.addresses.iter().any(|address| address.starts_with("farm:")) {
-        return Err(Error::usage("simulated servers are for `fragscan scan`, or start them with `fragscan farm`"));
-    }
     let limits = Limits {
         queries: queries(&args.queries),
         timeout: value::time("--timeout", &args.timeout)?,

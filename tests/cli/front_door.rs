@@ -408,3 +408,22 @@ fn wait_for_rows(folder: &Folder, rows: usize) {
         (Table::read(&partial).rows.len() == rows).then_some(())
     });
 }
+
+#[test]
+fn arguments_may_come_from_a_file() {
+    let folder = Folder::new();
+    folder.write("crawl.args", "# of the crawl\n\nscan\nfarm:3\n-o\ntwo words.csv\n");
+    folder.run_well(&["@crawl.args", "--quiet"]);
+    assert_eq!(folder.table("two words.csv").rows.len(), 3);
+    let metadata = String::from_utf8(folder.read("two words.csv.meta.json")).expect("metadata is UTF-8");
+    assert!(metadata.contains("\"farm:3\"") && !metadata.contains("@crawl.args"), "{metadata}");
+
+    // A file that names itself goes round in no circle: an at sign in a file means nothing.
+    folder.write("circle.args", "scan\n@circle.args\n");
+    let circle = folder.run(&["@circle.args"]);
+    assert_eq!(circle.code, Some(2), "{circle}");
+    assert!(circle.stderr.contains("target \"@circle.args\""), "{circle}");
+    let missing = folder.run(&["@missing.args"]);
+    assert_eq!(missing.code, Some(2), "{missing}");
+    assert!(missing.stderr.contains("missing.args") && missing.stderr.contains("one a line"), "{missing}");
+}
