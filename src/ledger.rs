@@ -133,7 +133,7 @@ pub struct ListDatagrams {
 }
 
 /// A count for each [`Status`].
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub struct StatusCounts([u64; Status::COUNT]);
 
 impl StatusCounts {
@@ -167,6 +167,12 @@ impl fmt::Display for StatusCounts {
             let comma = if i == 0 { "" } else { ", " };
             write!(f, "{comma}{count} {status}")
         })
+    }
+}
+
+impl fmt::Debug for StatusCounts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_map().entries(self.iter()).finish()
     }
 }
 

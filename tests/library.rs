@@ -6,7 +6,7 @@ use std::task::Poll;
 use std::thread;
 use std::time::Duration;
 
-use fragscan::config::{RateLimit, ScanOptions};
+use fragscan::config::{Limits, RateLimit, ScanOptions};
 use fragscan::engine::Plan;
 use fragscan::output::{OutputError, Sink};
 use fragscan::protocol;
@@ -160,4 +160,46 @@ fn a_callback_that_panics_ends_the_run_and_hands_its_panic_to_the_caller() {
     let scan = Scan::new(options).for_each(|record| panic!("{}", record.address));
     let panic = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| scan.run())).expect_err("it panicked");
     assert!(panic.downcast_ref::<String>().is_some_and(|text| text.starts_with("127.0.6.")));
+}
+
+#[test]
+fn limits_that_no_run_can_keep_are_refused() {
+    type Set = fn(&mut Limits);
+    let odd: [(&str, Set); 12] = [
+        ("--rate", |limits| limits.rate = Some(RateLimit::PerSecond(-5.0))),
+        ("--rate", |limits| limits.rate = Some(RateLimit::PerSecond(f64::NAN))),
+        ("--rate", |limits| limits.rate = Some(RateLimit::PerSecond(f64::INFINITY))),
+        ("--bandwidth", |limits| limits.bandwidth = Some(RateLimit::PerSecond(0.0))),
+        ("--host-rate", |limits| limits.host_rate = Some(RateLimit::PerSecond(0.0))),
+        ("--window", |limits| limits.window = 0),
+        ("--window", |limits| limits.window = usize::MAX),
+        ("--retries", |limits| limits.retries = u32::MAX),
+        ("--timeout", |limits| limits.timeout = Duration::ZERO),
+        ("--timeout", |limits| limits.timeout = Duration::MAX),
+        ("--target-timeout", |limits| limits.target_timeout = Some(Duration::ZERO)),
+        ("--list-rate", |limits| limits.list_gap = Duration::MAX),
+    ];
+    for (flag, set) in odd {
+        let mut options = options(&["farm:1"]);
+        set(&mut options.limits);
+        let error = Scan::new(options).prepare().err().map(|error| error.to_string()).unwrap_or_default();
+        assert!(error.starts_with(flag), "{flag}: {error:?}");
+    }
+}
+
+#[test]
+fn targets_of_several_iterators_add_up_and_those_of_a_source_are_the_only_ones() {
+    let silent = |last: u8| SocketAddr::from(([127, 0, 5, last], 9));
+    let both = |options| Scan::new(options).with_targets([silent(1)]).with_targets([silent(2), silent(1)]);
+    let outcome = both(options(&["127.0.5.3:9"])).run().expect("it runs");
+    assert_eq!((outcome.ledger().input.read, outcome.ledger().targets.finished), (4, 3));
+    let plans = || vec![Plan::of(protocol::by_name("a2s").expect("it is known"))];
+    let source = Vec::<Target>::new;
+    for scan in [
+        both(options(&[])).with_source(source().into_iter(), plans()),
+        Scan::new(options(&["127.0.5.3:9"])).with_source(source().into_iter(), plans()),
+    ] {
+        let error = scan.run().expect_err("nothing is dropped silently");
+        assert!(error.to_string().contains("and not both"), "{error}");
+    }
 }

@@ -115,9 +115,13 @@ Examples:
 
 @FILE stands for the arguments that FILE holds, one a line.
 
-Exit codes: 0 done, 2 usage, 3 stopped early, or with --strict an incomplete list, 4 output
-could not be written, 5 a condition of
-`bench --fail-if` holds, 1 anything else";
+Exit codes:
+  0  done
+  1  anything else
+  2  usage
+  3  stopped early, or with --strict an incomplete list
+  4  output could not be written
+  5  a condition of `bench --fail-if` holds";
 
 #[cfg(test)]
 mod tests {

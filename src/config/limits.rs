@@ -82,12 +82,30 @@ impl Limits {
     }
 
     /// Refuses what no run can keep.
-    pub(super) fn check(&self) -> Result<(), Error> {
-        if self.timeout.is_zero() || self.target_timeout.is_some_and(|budget| budget.is_zero()) {
-            return Err(Error::usage("--timeout and --target-timeout: write more than nothing, as in 1s"));
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        let Self { rate, bandwidth, host_rate, timeout, target_timeout, list_gap, retries, window, .. } = self;
+        for (flag, limit) in [("--rate", rate), ("--bandwidth", bandwidth), ("--host-rate", host_rate)] {
+            if let Some(RateLimit::PerSecond(number)) = limit
+                && !value::RATES.contains(number)
+            {
+                return Err(Error::usage(format!(
+                    "{flag}: {number} is not a rate: write it as 0.5, 2000, 50k, or max"
+                )));
+            }
         }
-        if self.retries > MOST_RETRIES {
-            return Err(Error::usage(format!("--retries: {} is not in 0 to {MOST_RETRIES}", self.retries)));
+        for (flag, time) in [("--timeout", Some(timeout)), ("--target-timeout", target_timeout.as_ref())] {
+            if time.is_some_and(|time| time.is_zero() || *time > value::LONGEST_TIME) {
+                return Err(Error::usage(format!("{flag}: write more than nothing and at most a day, as in 1s")));
+            }
+        }
+        if *list_gap > value::LONGEST_TIME {
+            return Err(Error::usage("--list-rate: write more than one request a day, as in 30"));
+        }
+        if *retries > MOST_RETRIES {
+            return Err(Error::usage(format!("--retries: {retries} is not in 0 to {MOST_RETRIES}")));
+        }
+        if !(1..=MOST_IN_FLIGHT).contains(window) {
+            return Err(Error::usage(format!("--window: {window} is not in 1 to {MOST_IN_FLIGHT}")));
         }
         Ok(())
     }

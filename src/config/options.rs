@@ -11,7 +11,7 @@ use crate::record::Selection;
 use crate::target::{Order, Ports};
 
 /// What a scan does. [`Default`] is what `fragscan scan` does if nothing is typed; set fields of it.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct ScanOptions {
     /// Whom to ask.
@@ -29,7 +29,7 @@ pub struct ScanOptions {
 }
 
 /// Whom to ask.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct InputOptions {
     /// Targets, as they are typed: `[PROTOCOL://]HOST[:PORT[-PORT][,PORT…]]`, or `farm:N`.
@@ -58,8 +58,15 @@ pub struct InputOptions {
     pub strict: bool,
 }
 
+impl InputOptions {
+    /// Whether any target, file or list is named.
+    pub(crate) fn names_any(&self) -> bool {
+        !(self.targets.is_empty() && self.files.is_empty() && self.lists.is_empty())
+    }
+}
+
 /// What is asked of lists of Steam's servers, and how.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct SteamOptions {
     /// Only servers of this application.
@@ -93,7 +100,7 @@ impl Spoken {
 }
 
 /// Where datagrams are sent from, and how.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct NetworkOptions {
     /// Addresses, ports and buffers of the sockets.
@@ -109,7 +116,7 @@ impl Default for NetworkOptions {
 }
 
 /// Where rows go, and which.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct OutputOptions {
     /// Files and streams.

@@ -1,5 +1,6 @@
 //! Values of flags: rates, times, shares.
 
+use std::ops::RangeInclusive;
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -36,10 +37,10 @@ pub(super) fn time(flag: &str, text: &str) -> Result<Duration, Error> {
     }
 }
 
-/// One in a quarter of an hour.
-const SLOWEST: f64 = 0.001;
+/// Rates that can be kept, in a second: the slowest is one in a quarter of an hour.
+pub(super) const RATES: RangeInclusive<f64> = 0.001..=1e12;
 /// No query takes longer, and sums of such times never leave the range of the clock.
-const LONGEST_TIME: Duration = Duration::from_hours(24);
+pub(super) const LONGEST_TIME: Duration = Duration::from_hours(24);
 
 /// How fast something may go.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -100,7 +101,7 @@ pub(super) fn rate(flag: &str, text: &str) -> Result<RateLimit, Error> {
         _ => (text, 1.0),
     };
     let rate = number.parse::<f64>().map(|number| number * factor).ok();
-    match rate.filter(|rate| (SLOWEST..=1e12).contains(rate)) {
+    match rate.filter(|rate| RATES.contains(rate)) {
         Some(rate) => Ok(RateLimit::PerSecond(rate)),
         None => Err(Error::usage(format!("{flag}: {text:?} is not a rate: write it as 0.5, 2000, 50k, or max"))),
     }

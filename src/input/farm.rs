@@ -1,7 +1,8 @@
 //! Simulated servers among the targets: `farm:N`.
 
 use super::Input;
-use crate::config::farm_target;
+use super::plans::Plans;
+use crate::config::{AUTO, farm_target, server_protocol};
 use crate::farm::{Farm, FarmSettings, Speaks};
 use crate::target::{IpRange, Ports};
 
@@ -9,28 +10,41 @@ use crate::target::{IpRange, Ports};
 #[derive(Debug, Clone, Copy)]
 pub(super) struct NamedFarm {
     pub(super) settings: FarmSettings,
+    /// By which its servers are asked.
+    plan: u16,
     origin: u32,
 }
 
 impl Input {
     /// Notes the farm of the argument `text`; its servers are targets once it is started.
-    pub(super) fn name_farm(&mut self, text: &str, servers: u32, parameters: &str) -> Result<(), String> {
+    pub(super) fn name_farm(
+        &mut self,
+        text: &str,
+        scheme: Option<&str>,
+        servers: u32,
+        parameters: &str,
+    ) -> Result<(), String> {
         if self.farm.is_some() {
             return Err("one farm is enough for a scan".into());
         }
+        let protocol = match scheme {
+            None => self.reading.protocol,
+            Some(AUTO) => None,
+            Some(name) => Some(server_protocol(name)?),
+        };
         let mut settings = farm_target(servers, parameters).map_err(|error| error.to_string())?;
         // Its servers speak what they are asked in, unless something else is wanted.
         if settings.speaks == Speaks::Any {
-            settings.speaks = self.reading.protocol.map_or(Speaks::OneEach, Speaks::Only);
+            settings.speaks = protocol.map_or(Speaks::OneEach, Speaks::Only);
         }
-        self.farm = Some(NamedFarm { settings, origin: self.origin(text, None) });
+        let plan = protocol.map_or(self.reading.auto, Plans::of);
+        self.farm = Some(NamedFarm { settings, plan, origin: self.origin(text, None) });
         Ok(())
     }
 
     /// Adds the servers of a farm, now that its port is known.
     pub(super) fn add_farm(&mut self, farm: &Farm) {
-        let plan = self.reading.plan_of_servers();
-        let origin = self.farm.map_or(self.argument_origin, |farm| farm.origin);
+        let Some(NamedFarm { plan, origin, .. }) = self.farm else { return };
         // Neighbours on the same port are one range.
         let mut first = 0;
         for index in 1..=farm.len() {

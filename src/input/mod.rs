@@ -73,7 +73,8 @@ pub(crate) struct Input {
     lists: NamedLists,
     /// Standard input is read while the scan runs; the origin of its targets.
     stdin: Option<u32>,
-    iterator: Option<Box<dyn Iterator<Item = SocketAddr> + Send>>,
+    /// What iterators give.
+    given: Vec<Box<dyn Iterator<Item = SocketAddr> + Send>>,
     farm: Option<NamedFarm>,
     /// The origin of arguments that are single addresses.
     argument_origin: u32,
@@ -96,18 +97,18 @@ pub(crate) struct FilesRead {
 }
 
 impl Input {
-    /// Reads everything but standard input, which is read while the scan runs unless `options` are strict. What an
-    /// `iterator` gives is taken as the scan goes on. `limits` say how often a protocol is tried that is one of several,
+    /// Reads everything but standard input, which is read while the scan runs unless `options` are strict. What the
+    /// iterators in `given` have is taken as the scan goes on. `limits` say how often a protocol is tried that is one of several,
     /// and how often Steam is asked.
     pub(crate) fn read(
         options: InputOptions,
         limits: &Limits,
-        iterator: Option<Box<dyn Iterator<Item = SocketAddr> + Send>>,
+        given: Vec<Box<dyn Iterator<Item = SocketAddr> + Send>>,
     ) -> Result<Self, Error> {
         let mut options = options;
         let condition = std::mem::take(&mut options.condition);
-        let InputOptions { targets, files, lists, .. } = &options;
-        if targets.is_empty() && files.is_empty() && lists.is_empty() && iterator.is_none() {
+        let InputOptions { targets, files, .. } = &options;
+        if !options.names_any() && given.is_empty() {
             return Err(Error::usage(
                 "there is nothing to scan: name targets, or a file of them with --input (try farm:1000 for simulated \
                  ones)",
@@ -125,7 +126,7 @@ impl Input {
             names: Vec::new(),
             lists: NamedLists::default(),
             stdin: None,
-            iterator,
+            given,
             farm: None,
             argument_origin: origins.add(Origin::default()),
             origins,
@@ -184,7 +185,7 @@ impl Input {
             )));
         }
         if let Hosts::Farm { servers, parameters } = spec.hosts {
-            return self.name_farm(text, servers, parameters).map_err(wrong);
+            return self.name_farm(text, spec.scheme, servers, parameters).map_err(wrong);
         }
         self.add(&spec, text, None).map_err(wrong)
     }

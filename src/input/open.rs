@@ -69,7 +69,7 @@ impl Input {
         if let Some(farm) = farm {
             self.add_farm(farm);
         }
-        let grows = self.stdin.is_some() || self.iterator.is_some() || !self.names.is_empty() || !self.lists.is_empty();
+        let grows = self.stdin.is_some() || !self.given.is_empty() || !self.names.is_empty() || !self.lists.is_empty();
         let zones = self.set.zones().clone();
         let (targets, tally) = self.set.build(self.order, seed).map_err(|reason| Error::usage(reason.to_string()))?;
         let unaskable = tally.invalid - self.files.bad_lines;
@@ -99,11 +99,11 @@ impl Input {
         let (lists, list_names) = self.lists.start(&origins, &account.fetched, &complain)?;
         let (sender, items) = bounded(WAITING);
         let (plan, origin) = (self.reading.plan_of_servers(), self.argument_origin);
-        let given = self.iterator.map(|addresses| {
+        let given = self.given.into_iter().map(|addresses| {
             let targets = addresses.map(move |address| Item::Target(Target { address, plan, origin }));
             Arrivals::Given(Box::new(targets))
         });
-        let arrivals = given.into_iter().chain([Arrivals::Sent(items)]).collect();
+        let arrivals = given.chain([Arrivals::Sent(items)]).collect();
         let known = Dedup::new(targets, seed);
         let stream = Stream::new(known, arrivals, lists, zones, Arc::clone(&account.tally), self.order, seed);
         let failed = |source| Error::Input { name: "names and standard input".into(), source };

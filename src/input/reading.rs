@@ -18,7 +18,7 @@ pub(super) struct Reading {
     /// Ports of targets that name none.
     ports: Option<Ports>,
     /// Numbers of plans: every protocol at the port that the target names, and each at its usual port.
-    auto: u16,
+    pub auto: u16,
     auto_at_usual_ports: u16,
     /// The plan that looks for the query port of the game's servers.
     of_game: Option<u16>,

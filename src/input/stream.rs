@@ -128,10 +128,17 @@ impl Stream {
     fn fill(&mut self) {
         let shared = Arc::clone(&self.tally);
         let mut tally = shared.lock().unwrap_or_else(PoisonError::into_inner);
-        self.expand(&mut tally);
-        self.take_items(&mut tally);
-        self.expand(&mut tally);
-        self.take_fetched(&mut tally);
+        // What has been named before, or is excluded, leaves the window empty: then the next items are taken at once.
+        for _ in 0..MOST_IN_VAIN {
+            let read = tally.read;
+            self.expand(&mut tally);
+            self.take_items(&mut tally);
+            self.expand(&mut tally);
+            self.take_fetched(&mut tally);
+            if tally.read == read || !self.window.is_empty() {
+                return;
+            }
+        }
     }
 
     /// Takes items. In input order one that follows a range waits until that is expanded.
@@ -361,6 +368,8 @@ impl Source for Stream {
 const WINDOW: usize = 8192;
 /// Items that are taken before somebody else has a turn.
 const MOST_AT_ONCE: usize = 1024;
+/// Times that items are taken although none of them was a new target.
+const MOST_IN_VAIN: usize = 16;
 /// Targets of ranges that are looked at before somebody else has a turn.
 const MOST_EXPANDED: usize = 2 * WINDOW;
 /// Servers of a list that are taken in when the run is stopped: more than wait for it at any time.

@@ -2,6 +2,7 @@
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
@@ -166,7 +167,9 @@ impl Drop for Destination {
 
 /// Creates a file, or empties it, unless another process is writing it.
 fn create_alone(path: &Path) -> io::Result<File> {
-    let file = OpenOptions::new().write(true).create(true).truncate(false).open(path)?;
+    // The name is our own: whoever has made a link of it would have another file overwritten.
+    let mut options = OpenOptions::new();
+    let file = options.write(true).create(true).truncate(false).custom_flags(libc::O_NOFOLLOW).open(path)?;
     match file.try_lock() {
         Err(TryLockError::WouldBlock) => return Err(io::Error::other("another run is writing it")),
         // A file system without locks is no reason not to write.

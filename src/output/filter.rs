@@ -22,13 +22,13 @@ use super::value;
 use crate::record::{self, Column, Flags, Kind, ServerRecord, Status};
 
 /// Conditions that all have to hold.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Filter {
     conditions: Vec<Condition>,
     cell: Vec<u8>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Condition {
     column: &'static Column,
     test: Test,
@@ -36,7 +36,7 @@ struct Condition {
     negated: bool,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 enum Test {
     OneOf(Vec<String>),
     /// The value compares like one of these with the number or time.

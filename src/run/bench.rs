@@ -38,9 +38,10 @@ impl Bench {
         network: NetworkOptions,
         notices: &Notices,
     ) -> Result<Self, Error> {
+        limits.check()?;
         let (_, unix_us) = read_clocks();
         let seed = unix_us.unsigned_abs();
-        let input = Input::read(input, limits, None)?;
+        let input = Input::read(input, limits, Vec::new())?;
         let farm = input.farm().map(start_farm).transpose()?;
         let Ready { opened, farm, .. } = Ready::open(input, farm, seed, notices)?;
         let Opened { mut source, plans, origins, account, .. } = opened;

@@ -14,7 +14,9 @@ pub(super) fn refuse<'a>(
     outputs: &[Output],
     others: [(&str, Option<&Path>); 2],
 ) -> Result<(), Error> {
-    let mut seen: Vec<PathBuf> = read.filter(|path| *path != Path::new("-")).map(identity).collect();
+    // Standard input may be a file too, which has its name here.
+    let of_input = |path| if path == Path::new("-") { Path::new("/dev/stdin") } else { path };
+    let mut seen: Vec<PathBuf> = read.map(|path| identity(of_input(path))).collect();
     let mut add = |flag: &str, path: &Path| {
         let file = identity(path);
         if seen.contains(&file) {

@@ -10,7 +10,7 @@ use super::outcome::Outcome;
 use super::publish::Publisher;
 use super::session::Session;
 use super::sinks::ForEach;
-use crate::config::{NetworkOptions, Output, OutputOptions, ScanOptions};
+use crate::config::{InputOptions, NetworkOptions, Output, OutputOptions, ScanOptions};
 use crate::engine::{Engine, Plan};
 use crate::error::Error;
 use crate::farm::FarmSettings;
@@ -27,7 +27,10 @@ use crate::target::{Source, Tally};
 /// A scan that is being put together.
 pub struct Scan<'a> {
     options: ScanOptions,
-    targets: Targets,
+    /// What iterators give.
+    given: Vec<Addresses>,
+    /// A source of the program's own, and its plans.
+    source: Option<(Box<dyn Source>, Vec<Plan>)>,
     sinks: Vec<Box<dyn Sink + 'a>>,
     look: Look,
     notices: Notices,
@@ -36,12 +39,7 @@ pub struct Scan<'a> {
 /// Whoever is told what is worth saying to a person.
 pub(crate) type Notices = Arc<dyn Fn(&dyn Display) + Send + Sync>;
 
-enum Targets {
-    /// What the options name, and what an iterator gives.
-    Named(Option<Box<dyn Iterator<Item = SocketAddr> + Send>>),
-    /// These and no others.
-    Own(Box<dyn Source>, Vec<Plan>),
-}
+type Addresses = Box<dyn Iterator<Item = SocketAddr> + Send>;
 
 /// A scan that is ready to start.
 pub struct Run<'a> {
@@ -63,28 +61,33 @@ impl<'a> Scan<'a> {
     #[must_use]
     pub fn new(options: ScanOptions) -> Self {
         let notices = Arc::new(|_: &dyn Display| {});
-        Self { options, targets: Targets::Named(None), sinks: Vec::new(), look: Look::default(), notices }
+        Self { options, given: Vec::new(), source: None, sinks: Vec::new(), look: Look::default(), notices }
     }
 
     /// Asks these addresses too, in the usual protocol. They are treated like lines of a file: each is asked once, and
     /// reserved, private and excluded ones are left out. The iterator is called on the thread that runs the scan, as far
     /// as there is room for targets, and must not wait.
+    ///
+    /// Nobody knows beforehand where they are: unless the options say otherwise, the pace is that of a scan of the Internet
+    /// even if all of them are on loopback.
     #[must_use]
-    pub fn with_targets<I>(self, targets: I) -> Self
+    pub fn with_targets<I>(mut self, targets: I) -> Self
     where
         I: IntoIterator<Item = SocketAddr, IntoIter: Send + 'static>,
     {
-        Self { targets: Targets::Named(Some(Box::new(targets.into_iter()))), ..self }
+        self.given.push(Box::new(targets.into_iter()));
+        self
     }
 
     /// Asks the targets of `source` and no others, each by the one of `plans` that it names. Nothing is left out, and
-    /// nobody but the source sees to it that each target comes once.
+    /// nobody but the source sees to it that each target comes once. A scan that has other targets as well cannot be
+    /// prepared.
     ///
     /// Loopback is no exception here: unless the options say otherwise, the pace is that of a scan of the Internet. The run
     /// panics if a target names a plan that is not there, or one without legs.
     #[must_use]
     pub fn with_source(self, source: impl Source + 'static, plans: Vec<Plan>) -> Self {
-        Self { targets: Targets::Own(Box::new(source), plans), ..self }
+        Self { source: Some((Box::new(source), plans)), ..self }
     }
 
     /// Gives records to `sink` too, on the writer's thread. With a `&mut` to a sink, you have it back after the run.
@@ -94,7 +97,8 @@ impl<'a> Scan<'a> {
         self
     }
 
-    /// Calls `call` with each record, on the writer's thread, in the order in which targets end. While it takes its time,
+    /// Calls `call` with each record for which [`OutputOptions::condition`] holds, on the writer's thread, in the order in
+    /// which targets end. While it takes its time,
     /// answers wait; while more than a few MiB wait, no new target is asked. If it panics, the run ends and panics too.
     #[must_use]
     pub fn for_each(self, call: impl FnMut(&ServerRecord) + Send + 'a) -> Self {
@@ -123,7 +127,8 @@ impl<'a> Scan<'a> {
     pub fn prepare(self) -> Result<Run<'a>, Error> {
         let (instant, unix_us) = read_clocks();
         let epoch = Epoch { instant, unix_us };
-        let Self { options, targets, mut sinks, look, notices } = self;
+        let Self { options, given, source, mut sinks, look, notices } = self;
+        options.limits.check()?;
         refuse_collisions(&options)?;
         claim_addresses(&options.network)?;
         let ScanOptions { input, limits, network, output, seed, arguments } = options;
@@ -136,15 +141,18 @@ impl<'a> Scan<'a> {
             let named = |path: Option<PathBuf>| path.map(|path| Destination::named(&path)).transpose();
             Ok::<_, OutputError>((rows, named(raw)?, named(metadata)?))
         };
-        let (ready, (rows, raw, metadata)) = match targets {
-            Targets::Named(iterator) => {
-                let input = Input::read(input, &limits, iterator)?;
+        let (ready, (rows, raw, metadata)) = match source {
+            None => {
+                let input = Input::read(input, &limits, given)?;
                 notices_of(input.files(), &notices);
                 let farm = input.farm().map(start_farm).transpose()?;
                 let destinations = open_all()?;
                 (Ready::open(input, farm, seed, &notices)?, destinations)
             }
-            Targets::Own(source, plans) => {
+            Some(_) if input.names_any() || !given.is_empty() => {
+                return Err(Error::usage("a scan has a source of its own or other targets, and not both"));
+            }
+            Some((source, plans)) => {
                 let opened = Opened::foreign(source, plans);
                 (Ready { opened, files: FilesRead::default(), farm: None }, open_all()?)
             }
@@ -173,8 +181,9 @@ impl<'a> Scan<'a> {
     pub(crate) fn dry_run(self) -> Result<(Opened, Vec<Arc<str>>), Error> {
         let (_, unix_us) = read_clocks();
         let Self { options, notices, .. } = self;
+        options.limits.check()?;
         refuse_collisions(&options)?;
-        let mut input = Input::read(options.input, &options.limits, None)?;
+        let mut input = Input::read(options.input, &options.limits, Vec::new())?;
         notices_of(input.files(), &notices);
         let farm = input.farm().map(start_farm).transpose()?;
         let lists = input.forget_lists();
@@ -252,7 +261,8 @@ fn open(output: &Output, selection: Option<&Selection>, look: Look) -> Result<Fi
 
 fn refuse_collisions(options: &ScanOptions) -> Result<(), Error> {
     let OutputOptions { outputs, raw, metadata, .. } = &options.output;
-    let read = options.input.files.iter().chain(&options.input.exclude_files).map(PathBuf::as_path);
+    let InputOptions { files, exclude_files, steam, .. } = &options.input;
+    let read = files.iter().chain(exclude_files).chain(&steam.key_file).map(PathBuf::as_path);
     collisions::refuse(read, outputs, [("--metadata", metadata.as_deref()), ("--raw", raw.as_deref())])
 }
 

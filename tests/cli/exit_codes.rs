@@ -215,3 +215,38 @@ fn a_file_that_may_not_grow_further_ends_the_run_and_not_the_process() {
     assert!(said.contains("rows are safe in servers.csv.partial"), "{said}");
     assert!(folder.read("servers.csv.partial").ends_with(b"\n"), "whole lines only");
 }
+
+#[test]
+fn no_input_is_overwritten_however_it_is_named() {
+    let folder = Folder::new();
+    folder.write("in.csv", "127.0.0.1:9\n");
+    folder.write("key.csv", "key");
+    let program = assert_cmd::cargo::cargo_bin!("fragscan");
+    let output = std::process::Command::new(program)
+        .args(["scan", "-i", "-", "-o", "in.csv"])
+        .stdin(std::fs::File::open(folder.path().join("in.csv")).expect("it is there"))
+        .current_dir(folder.path())
+        .output()
+        .expect("it starts");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("is taken by an input or another output"), "{said}");
+    let key = folder.run(&[
+        "scan",
+        "127.0.0.1:9",
+        "--from",
+        "steam-api:",
+        "--steam-key-file",
+        "steam.key",
+        "-o",
+        "steam.key",
+    ]);
+    assert_eq!(key.code, Some(2), "{key}");
+    assert!(key.stderr.contains("key.csv is taken by an input"), "{key}");
+
+    // Nor what somebody has put where rows are written until they are complete.
+    std::os::unix::fs::symlink("in.csv", folder.path().join("out.csv.partial")).expect("it can be linked");
+    let linked = folder.run(&["scan", "127.0.0.1:9", "-o", "out.csv"]);
+    assert_eq!(linked.code, Some(4), "{linked}");
+    assert_eq!(folder.read("in.csv"), b"127.0.0.1:9\n");
+}
