@@ -1,4 +1,4 @@
-//! Reads a datagram of A2S in hexadecimal, once into a record and once field by field. Nothing is sent.
+//! Reads an A2S datagram in hexadecimal, once into a record and once field by field. Nothing is sent.
 //!
 //! ```sh
 //! cargo run --example decode_hex               # the answer below
@@ -13,7 +13,7 @@ use fragscan::output::printable;
 use fragscan::protocol::{self, Ask, Dissection};
 use fragscan::record::{Query, QueryStatus, ServerRecord};
 
-/// An answer to an info query. The name has a command for terminals in it.
+/// An answer to an info query. The name contains an escape sequence for terminals.
 const ANSWER: &str = "
     ff ff ff ff 49 11
     53 75 72 66 20 1b 5b 33 31 6d 46 72 65 65 00
@@ -32,8 +32,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut record = ServerRecord::new();
     a2s.decode(&[&datagram], &Ask::offline(), &mut record);
     if record.query(Query::Info) == QueryStatus::Ok {
-        // A `Text` holds no controls any more: Unicode's pictures stand for them, and `original` has the bytes. What else
-        // may mislead a reader, such as marks of direction, `printable` replaces.
+        // A `Text` contains no control characters: Unicode's pictures replace them, and `original` has the bytes.
+        // `printable` replaces whatever else may mislead a reader, such as direction marks.
         writeln!(out, "name     {}", printable(record.name.as_str().unwrap_or_default()))?;
         writeln!(out, "map      {}", printable(record.map.as_str().unwrap_or_default()))?;
         let [players, slots] = [record.players, record.max_players].map(Option::unwrap_or_default);
@@ -43,7 +43,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         writeln!(out, "this is no answer to an info query")?;
     }
 
-    // What could be read is there even if there is an error behind it.
+    // What could be read is there even if an error follows it.
     let mut dissection = Dissection::default();
     let result = a2s.dissect(&datagram, &[], &mut dissection);
     writeln!(out, "\n{}", dissection.title)?;

@@ -2,7 +2,7 @@
 //!
 //! ```sh
 //! cargo run --example own_format               # to standard output
-//! cargo run --example own_format -- FILE       # to FILE, which has that name once it is complete
+//! cargo run --example own_format -- FILE       # to FILE, which gets that name once it is complete
 //! ```
 
 use std::env;
@@ -37,7 +37,7 @@ impl RowFormat for JsonArray {
         self.bytes.extend_from_slice(object.to_string().as_bytes());
     }
 
-    /// What stands after all records. It is missing if the run is cut short, so that no reader takes a part for the whole.
+    /// Ends the array. A run that is cut short does not write this, so that no reader mistakes a part for the whole.
     fn finish(&mut self) {
         self.bytes.extend_from_slice(if self.is_first { b"[]\n" } else { b"\n]\n" });
     }
@@ -46,7 +46,7 @@ impl RowFormat for JsonArray {
         self.bytes.len()
     }
 
-    /// Hands the bytes over and keeps the other buffer, whose capacity is used again.
+    /// Hands the bytes over and keeps the other buffer, whose capacity is reused.
     fn take(&mut self, buffer: &mut Vec<u8>) {
         buffer.clear();
         mem::swap(buffer, &mut self.bytes);
@@ -62,7 +62,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         None => Destination::stdout(),
     };
     let format = JsonArray { bytes: Vec::new(), is_first: true };
-    // `into_result`, because a file that could not be written is no error of the scan itself.
+    // `into_result`, because a file that could not be written is not an error of the scan itself.
     Scan::new(options).with_sink(FileSink::new(Box::new(format), destination)).run()?.into_result()?;
     Ok(())
 }

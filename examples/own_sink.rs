@@ -41,7 +41,7 @@ impl Sink for ByMap {
         self.records
     }
 
-    /// Called once, if the scan has come to its end. A sink with a file would give it its final name here.
+    /// Called once, if the scan reaches its end. A sink with a file would give it its final name here.
     fn commit(&mut self) -> Result<(), OutputError> {
         self.is_complete = true;
         Ok(())
@@ -55,7 +55,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         options.input.targets.push("farm:200".into());
     }
     let mut sink = ByMap::default();
-    // An output that fails ends the scan, whose account is still worth having; `into_result` makes an error of it.
+    // If an output fails, the scan ends, and its account is still useful. `into_result` turns the failure into an
+    // error.
     let outcome = Scan::new(options).with_sink(&mut sink).run()?.into_result()?;
 
     let mut out = io::stdout().lock();

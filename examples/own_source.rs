@@ -1,6 +1,6 @@
 //! Scans the targets of your own source: a crawl, in which each server that answers leads to two others.
 //!
-//! It begins at one of 200 simulated servers and reaches them all. Every second one is asked in another protocol.
+//! It begins at one of 200 simulated servers and reaches them all. Every second one is asked in a different protocol.
 //!
 //! ```sh
 //! cargo run --example own_source
@@ -27,14 +27,14 @@ impl Source for Found {
     fn poll_target(&mut self) -> Poll<Option<Target>> {
         match self.0.try_recv() {
             Ok(target) => Poll::Ready(Some(target)),
-            // Not now: the scan goes on with what is in flight, and asks again soon.
+            // Not yet: the scan goes on with what is in flight, and asks again soon.
             Err(TryRecvError::Empty) => Poll::Pending,
-            // Not ever: the scan ends with what is in flight.
+            // Never again: the scan ends after what is in flight.
             Err(TryRecvError::Disconnected) => Poll::Ready(None),
         }
     }
 
-    /// Nobody knows how many a crawl will find. A source that knows it has a better account if the scan is stopped.
+    /// Nobody knows how many a crawl will find. A source that does know gives a better account if the scan is stopped.
     fn remaining(&self) -> Option<u64> {
         None
     }
@@ -46,7 +46,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let plans = ["a2s", "quake3"].map(|name| Plan::of(protocol::by_name(name).expect("it is in the registry")));
     let target = |(number, address)| Target { address, plan: (number % 2) as u16, origin: 0 };
     let targets: Vec<_> = farm.addresses().enumerate().map(target).collect();
-    // Each is found through one other. What your own source gives twice, the scan asks twice.
+    // Each is found through one other. If your own source gives a target twice, the scan asks it twice.
     let links = targets.iter().enumerate().map(|(i, target)| (target.address, targets.iter().skip(2 * i + 1).take(2)));
     let links: HashMap<_, _> = links.collect();
 

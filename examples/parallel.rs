@@ -20,7 +20,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     // At this pace it would take more than ten seconds.
     early.limits.rate = Some(RateLimit::PerSecond(500.0));
 
-    // A scan that is prepared has its sockets and files, and a handle that stops it.
+    // A prepared scan has its sockets and files, and a handle that stops it.
     let whole = Scan::new(whole).prepare()?;
     let (sender, answers) = mpsc::channel();
     let early = Scan::new(early)
@@ -32,11 +32,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     let stopper = early.stopper();
 
     let (whole, early) = thread::scope(|scope| {
-        // `run` keeps its thread busy with sockets. `()` stands for whoever would watch its progress.
+        // `run` occupies its thread. `()` is for a caller that does not watch the progress.
         let whole = scope.spawn(|| whole.run(&mut ()));
         let early = scope.spawn(|| early.run(&mut ()));
         answers.into_iter().take(100).for_each(drop);
-        // No new target is asked. What is in flight has a moment to finish, and has a record in any case.
+        // No new target is asked. What is in flight has a moment to finish, and gets a record in any case.
         stopper.stop(Stop::Asked);
         (whole.join(), early.join())
     });

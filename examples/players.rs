@@ -27,7 +27,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         // One record for each target, also for those that do not answer. The callback runs on a thread of the scan and may
         // borrow: `run` returns after the last record.
         .for_each(|record| {
-            // A protocol may know better than the count that the server sends; absent if nothing came.
+            // A protocol may know a better number than the count that the server sends; absent if no answer came.
             let players = record.players_best.unwrap_or(0);
             if players > 0 {
                 let name = record.name.as_str().unwrap_or_default();

@@ -28,7 +28,7 @@ const INFO: &[u8] =
 fn main() -> Result<(), Box<dyn Error>> {
     let a2s = protocol::by_name("a2s").expect("it is in the registry");
     let plan = Plan::of(a2s);
-    // As fast as it can, with the usual time-outs; everything random follows from the 1.
+    // As fast as it can, with the usual time-outs; everything random derives from the seed, 1.
     let settings = Limits::default().settings(true, 1);
     // An address for documentation: nothing is sent to it.
     let target = Target { address: "192.0.2.1:27015".parse()?, plan: 0, origin: 0 };
@@ -52,14 +52,14 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
         if let Some(reply) = reply.take() {
             writeln!(out, "{:>6} ms  {} bytes from {}", (now - began).as_millis(), reply.len(), target.address)?;
-            // Returns why the engine has no use for a datagram, if so. Nothing that a server sends is an error.
+            // Returns the reason if the engine has no use for a datagram. Nothing that a server sends is an error.
             let _ = engine.handle_datagram(now, now, target.address, reply);
         }
         // The engine names the moment from which it wants to be called again.
         now = engine.poll_timeout(now).map_or(now, |at| at.max(now));
     }
 
-    // Targets that have ended come in batches, with their answers as they were sent.
+    // Finished targets come in batches, with their answers as they were received.
     let mut record = ServerRecord::new();
     while let Some(batch) = engine.poll_finished(now) {
         for finished in batch.iter() {

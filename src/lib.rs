@@ -1,7 +1,7 @@
 //! fragscan asks game servers what they are, many thousands at a time, and accounts for every target and every datagram.
 //!
-//! This is the library behind the program of the same name. A [`Scan`](run::Scan) takes options and gives a record for each
-//! target:
+//! This is the library behind the program of the same name. A [`Scan`](run::Scan) takes options and produces a record
+//! for each target:
 //!
 //! ```
 //! use fragscan::config::ScanOptions;
@@ -35,34 +35,34 @@
 //!                                         ledger: every target, every datagram
 //! ```
 //!
-//! [`run`] puts these together; the program adds a command line and messages for people. [`protocol`] and [`engine`] know no
-//! socket and no clock: datagrams and the time are passed in, so that whole scans run in tests in virtual time.
+//! [`run`] connects these; the program adds a command line and messages for people. [`protocol`] and [`engine`] use no
+//! socket and no clock: the caller passes in datagrams and the time, so tests can run complete scans in virtual time.
 //!
 //! # Threads
 //!
 //! A run occupies the thread that starts it. A [`Source`](target::Source), an iterator of targets and a
-//! [`Watch`](run::Watch) are called there, between datagrams, and must not wait. Callbacks and [`Sink`](output::Sink)s are
-//! called on the writer's thread and may take their time: answers wait for them, and while more than a few MiB wait, no new
-//! target is asked. Notices may come from any thread. A [`Stopper`](run::Stopper) ends a run from any thread.
+//! [`Watch`](run::Watch) are called there, between datagrams, and must not block. Callbacks and [`Sink`](output::Sink)s
+//! are called on the writer's thread and may be slow: answers queue up meanwhile, and while more than a few MiB wait,
+//! no new target is asked. Notices may come from any thread. A [`Stopper`](run::Stopper) ends a run from any thread.
 //!
-//! The library neither prints nor handles signals, and never ends the process. Several runs may go on at once.
+//! The library neither prints nor handles signals, and never ends the process. Several runs may be active at once.
 //!
-//! # What else there is
+//! # Other entry points
 //!
 //! * [`with_source`](run::Scan::with_source) takes targets from your own source, which may find them while the scan goes on.
 //! * [`with_sink`](run::Scan::with_sink) gives records to your own sink; a [`FileSink`](output::FileSink) writes them in your
 //!   own [`RowFormat`](output::RowFormat).
 //! * [`by_name`](protocol::by_name) finds a protocol. It decodes answers that came from elsewhere, and takes a datagram apart
 //!   field by field.
-//! * [`Engine`](engine::Engine) is the scan without sockets and clock, for an event loop of your own.
+//! * [`Engine`](engine::Engine) is the scan without sockets or a clock, for an event loop of your own.
 //! * [`Farm`](run::Farm) starts simulated servers, for tests of your program.
-//! * [`printable`](output::printable) makes text of servers safe for a terminal.
+//! * [`printable`](output::printable) makes text from servers safe for a terminal.
 //!
 //! `examples/` has programs for these, and for two scans at once.
 //!
 //! # Stability
 //!
-//! The API is unstable until 1.0: any release 0.x may change it, and the changelog says how.
+//! The API is unstable until 1.0: any 0.x release may change it, and the changelog says how.
 
 mod bench;
 mod capture;
@@ -90,7 +90,7 @@ pub mod wire;
 #[doc(hidden)]
 pub use command::program;
 
-/// For the tests and benches of this repository; nothing to depend on.
+/// For the tests and benches of this repository; not part of the API.
 #[doc(hidden)]
 pub mod internals {
     use crate::protocol::AnyProtocol;

@@ -20,7 +20,7 @@ fn options(targets: &[&str]) -> ScanOptions {
     options
 }
 
-/// A scan of so many simulated servers, and the addresses of those that answered.
+/// A scan of this many simulated servers, and the addresses of those that answered.
 fn scan(servers: u32) -> (Outcome, Vec<SocketAddr>) {
     let (sender, found) = mpsc::channel();
     let scan = Scan::new(options(&[&format!("farm:{servers}")])).for_each(move |record| {
@@ -94,7 +94,7 @@ impl Source for Own {
     }
 }
 
-/// Counts, and wants no more than so many records.
+/// Counts, and wants no more than this many records.
 struct Enough {
     wanted: u64,
     records: u64,

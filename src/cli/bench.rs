@@ -15,7 +15,7 @@ pub(crate) struct BenchArgs {
     #[arg(value_name = "TARGET", required = true)]
     pub targets: Vec<String>,
 
-    /// Datagrams a second, as in 2000, 50k or max [default: 1000]
+    /// Datagrams per second, as in 2000, 50k or max [default: 1000]
     #[arg(short, long, value_name = "RATE", help_heading = "Pace", conflicts_with_all = ["ramp", "find_max"])]
     pub rate: Option<String>,
 
@@ -83,7 +83,7 @@ pub(crate) struct BenchArgs {
     #[arg(long, value_name = "N", default_value_t = 0, help_heading = "Queries")]
     pub retries: u32,
 
-    /// How datagrams are sent and received
+    /// System calls that send and receive datagrams
     #[arg(
         long,
         value_name = "PATH",
@@ -94,7 +94,7 @@ pub(crate) struct BenchArgs {
     )]
     pub io: Io,
 
-    /// How the numbers are printed
+    /// Format of the results
     #[arg(
         short,
         long,

@@ -1,16 +1,17 @@
-//! The closed choices of the command line: each is named after its option, and its words after the variants.
+//! The options that accept one of a fixed set of words: each enum is named after its option, and its words after the
+//! variants.
 //!
-//! clap knows them all, so that help, completions and the man page list the words and an error names them. Choices that
-//! follow from the registry of protocols are in [`protocol`](super::protocol).
+//! clap knows them all, so that help, completions and the man page list the words and an error names them. Options
+//! whose words come from the registry of protocols are in [`protocol`](super::protocol).
 
 use clap::ValueEnum;
 
 /// `--order`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Order {
-    /// Pseudo-random, so that no network is asked in a burst
+    /// Pseudo-random, so that no network receives a burst
     Shuffled,
-    /// As they were named
+    /// In the order of the input
     Input,
 }
 
@@ -41,11 +42,11 @@ pub(crate) enum Color {
 pub(crate) enum Query {
     /// Name, map, number of players
     Info,
-    /// Who plays
+    /// Who is playing
     Players,
     /// Settings that the server publishes
     Rules,
-    /// Any answer at all
+    /// Whether the server answers at all
     Ping,
     /// All of these
     All,
@@ -54,7 +55,7 @@ pub(crate) enum Query {
 /// `--format` of rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum RowFormat {
-    /// Columns for a person
+    /// Columns, for people to read
     Table,
     /// Comma-separated values with a header
     Csv,
@@ -66,7 +67,7 @@ pub(crate) enum RowFormat {
 /// `--format` of `fragscan query`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum QueryFormat {
-    /// For a person: one line for each fact
+    /// One line per fact, for people to read
     Text,
     /// One JSON object per line
     #[value(alias = "ndjson")]
@@ -90,24 +91,24 @@ pub(crate) enum DecodeFormat {
 /// `--format` of `fragscan bench`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ReportFormat {
-    /// Tables for a person
+    /// Tables, for people to read
     Text,
-    /// One object, with histograms
+    /// One JSON object, with histograms
     Json,
-    /// One row per round, then median, minimum and maximum of rounds at a fixed rate, or else the best round
+    /// One row per round, then the median, minimum and maximum for rounds at a fixed rate, or otherwise the best round
     Csv,
 }
 
 /// `--format` of `fragscan doctor`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum DoctorFormat {
-    /// For a person
+    /// Text, for people to read
     Text,
-    /// An array with one object per check
+    /// A JSON array with one object per check
     Json,
 }
 
-/// `--format` of `fragscan fields`: who reads our outputs.
+/// `--format` of `fragscan fields`: the program that will read the output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Reader {
     /// SQL
@@ -135,6 +136,6 @@ pub(crate) enum MasterStyle {
     Paged,
     /// Everything, whatever was asked for
     AtOnce,
-    /// Without an end
+    /// Pages without an end
     Loop,
 }

@@ -17,7 +17,7 @@ pub(crate) struct DecodeArgs {
     #[arg(value_name = "FILE", required = true)]
     pub files: Vec<PathBuf>,
 
-    /// What is made of the datagrams, and as what it is printed
+    /// What to print: the fields of each datagram, or the rows of a scan
     #[arg(short, long, value_name = "FORMAT", value_enum, default_value_t = DecodeFormat::Table, ignore_case = true)]
     pub format: DecodeFormat,
 
@@ -25,7 +25,7 @@ pub(crate) struct DecodeArgs {
     #[arg(long, value_name = "NAME", value_parser = protocol::to_decode(), ignore_case = true)]
     pub protocol: Option<Protocol>,
 
-    /// What was asked; separate several words with commas [default: what any server answered]
+    /// Queries that were sent; separate several words with commas [default: those that any server answered]
     #[arg(long, value_name = "QUERIES", value_enum, value_delimiter = ',', ignore_case = true)]
     pub queries: Vec<Query>,
 

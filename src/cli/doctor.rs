@@ -11,7 +11,7 @@ use super::choice::DoctorFormat;
     empty datagrams over loopback."
 )]
 pub(crate) struct DoctorArgs {
-    /// Datagrams a second of the scan that is meant to run, as in 2000, 50k, max or auto [default: 2000]
+    /// Datagrams per second of the scan that you plan, as in 2000, 50k, max or auto [default: 2000]
     #[arg(short, long, value_name = "RATE", alias = "max-rate")]
     pub rate: Option<String>,
 
@@ -23,7 +23,7 @@ pub(crate) struct DoctorArgs {
     #[arg(long, value_name = "NAME")]
     pub interface: Option<String>,
 
-    /// How the findings are printed
+    /// Format of the findings
     #[arg(short, long, value_name = "FORMAT", value_enum, default_value_t = DoctorFormat::Text, ignore_case = true)]
     pub format: DoctorFormat,
 }

@@ -11,7 +11,7 @@ use super::protocol::{Master, Protocols};
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct FarmArgs {
-    /// Serve lists of these servers too, on 127.0.0.1: those of the first kind below at --master-port, each further
+    /// Also serve lists of these servers, on 127.0.0.1: those of the first kind below at --master-port, each further
     /// kind at the next port; separate several words with commas; not with --bind or --replay
     #[arg(
         long,
@@ -28,7 +28,7 @@ pub(crate) struct FarmArgs {
     #[arg(long, value_name = "PORT", default_value_t = 27_911, help_heading = "Lists", requires = "master")]
     pub master_port: u16,
 
-    /// How lists come
+    /// How list servers answer
     #[arg(
         long,
         value_name = "STYLE",
@@ -72,7 +72,7 @@ pub(crate) struct FarmArgs {
     #[arg(long, value_name = "FOLDER", conflicts_with_all = ["servers", "mix"])]
     pub replay: Option<PathBuf>,
 
-    /// Which servers there are, before the shares below
+    /// Kinds of servers to simulate, before the shares below apply
     #[arg(
         long,
         value_name = "MIX",
@@ -83,7 +83,7 @@ pub(crate) struct FarmArgs {
     )]
     pub mix: Mix,
 
-    /// What the servers speak
+    /// Which protocols the servers speak
     #[arg(long, value_name = "WORD", value_enum, default_value = "any", ignore_case = true)]
     pub protocols: Protocols,
 

@@ -20,7 +20,7 @@ pub(crate) struct ListArgs {
     #[command(flatten)]
     pub steam: SteamArgs,
 
-    /// Most requests a minute to each list server, or max
+    /// Most requests per minute to each list server, or max
     #[arg(long, value_name = "RATE", default_value = "30")]
     pub list_rate: String,
 
@@ -48,7 +48,7 @@ pub(crate) struct ListArgs {
     #[command(flatten)]
     pub sending: SendingArgs,
 
-    /// Exit with 3 if a list was not had as a whole
+    /// Exit with code 3 if a list is incomplete
     #[arg(long)]
     pub strict: bool,
 
@@ -109,4 +109,4 @@ Examples:
 
 Regions: all, us-east, us-west, south-america, europe, asia, australia, middle-east, africa.
 A server that two lists name is printed once. Addresses that nobody can ask, and private ones, are left out.
-Exit code 3 with --strict if a list was not had as a whole.";
+Exit code 3 with --strict if a list is incomplete.";

@@ -59,7 +59,7 @@ pub(crate) enum Command {
     Bench(BenchArgs),
     /// Run simulated servers, on loopback or for listed clients on an interface, until Ctrl-C
     Farm(FarmArgs),
-    /// Say what of this machine will lose datagrams, and the commands that mend it
+    /// Find what would make this machine lose datagrams, and print the commands that fix it
     Doctor(DoctorArgs),
     /// Print the columns of the output: name, type, unit, meaning
     Fields(FieldsArgs),
@@ -76,7 +76,7 @@ pub(crate) enum Command {
 /// `fragscan fields`.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct FieldsArgs {
-    /// Print a typed reader of the output instead
+    /// Print what another program needs to read the output with the right types, instead of the columns
     #[arg(short, long, value_name = "FORMAT", value_enum, ignore_case = true)]
     pub format: Option<Reader>,
 }
@@ -89,7 +89,7 @@ pub(crate) struct GamesArgs {
     #[arg(value_name = "WORD")]
     pub word: Option<String>,
 
-    /// Format of the list; a table leaves out the rules for ports, and the folders [default: a table on a terminal, else
+    /// Format of the list; a table leaves out the folders and the rules for ports [default: a table on a terminal, else
     /// CSV]
     #[arg(short, long, value_name = "FORMAT", value_enum, ignore_case = true)]
     pub format: Option<RowFormat>,
@@ -129,7 +129,7 @@ mod tests {
 
     use super::*;
 
-    /// Options whose values are words of a list, in whichever command.
+    /// Options that take one of a fixed set of words, in any command.
     const CLOSED: [&str; 10] =
         ["color", "format", "io", "master", "master-style", "mix", "order", "protocol", "protocols", "queries"];
 

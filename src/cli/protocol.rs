@@ -1,4 +1,4 @@
-//! The choices that follow from the registry of protocols: a protocol is offered because it is listed there.
+//! The options whose words come from the registry of protocols: every protocol in it is offered.
 
 use std::sync::LazyLock;
 
@@ -10,28 +10,29 @@ use crate::protocol::{AnyProtocol, by_name, of_lists, of_servers};
 /// `--protocol`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Protocol {
-    /// Whatever the servers answer.
+    /// Whichever protocol the server answers.
     Auto,
-    /// This one, which may be one of list servers.
+    /// This protocol, which may be that of list servers.
     Named(AnyProtocol),
 }
 
-/// Parses `--protocol` of commands that ask servers, and may try several protocols.
+/// Parses `--protocol` for commands that ask servers and may try several protocols.
 pub(super) fn to_ask() -> impl TypedValueParser<Value = Protocol> {
     words([auto()].into_iter().chain(of_servers().map(named)), of_lists().map(named))
 }
 
-/// Parses `--protocol` of commands that ask servers in one protocol.
+/// Parses `--protocol` for commands that ask servers in one protocol.
 pub(super) fn to_measure() -> impl TypedValueParser<Value = Protocol> {
     words(of_servers().map(named), [auto()].into_iter().chain(of_lists().map(named)))
 }
 
-/// Parses `--protocol` of commands that read what servers and list servers said.
+/// Parses `--protocol` for commands that read what servers and list servers sent.
 pub(super) fn to_decode() -> impl TypedValueParser<Value = Protocol> {
     words(of_servers().chain(of_lists()).map(named), [])
 }
 
-/// Offers the `shown` words, and accepts the `hidden` ones too: [`config`](crate::config) explains what to type instead.
+/// Offers the `shown` words, and also accepts the `hidden` ones: [`config`](crate::config) explains what to type
+/// instead.
 fn words(
     shown: impl IntoIterator<Item = PossibleValue>,
     hidden: impl IntoIterator<Item = PossibleValue>,
@@ -44,11 +45,11 @@ fn words(
 /// `--protocols` of `fragscan farm`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Protocols {
-    /// Whichever a server is asked in.
+    /// Whichever protocol a request is in.
     Any,
-    /// One for each server.
+    /// One protocol per server.
     One,
-    /// The same one for all.
+    /// This protocol, for all servers.
     Only(AnyProtocol),
 }
 
@@ -97,7 +98,7 @@ impl ValueEnum for Master {
 }
 
 fn auto() -> PossibleValue {
-    PossibleValue::new("auto").help("Try one after the other until one is answered")
+    PossibleValue::new("auto").help("Try one after another until one is answered")
 }
 
 fn named(protocol: AnyProtocol) -> PossibleValue {

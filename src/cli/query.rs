@@ -41,7 +41,7 @@ pub(crate) struct QueryArgs {
     #[arg(long, value_name = "N", default_value_t = 2)]
     pub retries: u32,
 
-    /// How each server is printed
+    /// Format of each server
     #[arg(short, long, value_name = "FORMAT", value_enum, default_value_t = QueryFormat::Text, ignore_case = true)]
     pub format: QueryFormat,
 }

@@ -48,7 +48,8 @@ pub(crate) struct ScanArgs {
     #[arg(short, long, value_name = "PORTS", help_heading = "Targets")]
     pub ports: Option<String>,
 
-    /// Protocol of targets that name none [default: a2s; of the servers of a list, what such lists list]
+    /// Protocol of targets that name none [default: a2s, or for servers from a list, the protocol that such lists are
+    /// for]
     #[arg(
         long,
         value_name = "NAME",
@@ -113,25 +114,25 @@ pub(crate) struct ScanArgs {
     #[arg(long, help_heading = "Targets", alias = "dryrun")]
     pub dry_run: bool,
 
-    /// Refuse to start if a line of the input cannot be read, and exit with 3 if a list was not had as a whole
+    /// Refuse to start if a line of the input cannot be read, and exit with code 3 if a list is incomplete
     #[arg(long, help_heading = "Targets")]
     pub strict: bool,
 
-    /// Most datagrams a second, as in 2000, 50k or max; auto begins at 2000 and grows while nothing is lost, up to 50k,
-    /// and auto:RATE up to RATE [default: 2000; max if every target is on loopback]
+    /// Most datagrams per second, as in 2000, 50k or max; auto begins at 2000 and grows while nothing is lost, up to
+    /// 50k, and auto:RATE up to RATE [default: 2000; max if every target is on loopback]
     #[arg(short, long, value_name = "RATE", help_heading = "Pace", alias = "max-rate")]
     pub rate: Option<String>,
 
-    /// Most bits a second with IP and UDP headers, as in 5M or max [default: max]
+    /// Most bits per second with IP and UDP headers, as in 5M or max [default: max]
     #[arg(short = 'B', long, value_name = "RATE", help_heading = "Pace")]
     pub bandwidth: Option<String>,
 
-    /// Most datagrams a second to one address after a burst of three, or max [default: 3; max if every target is on
+    /// Most datagrams per second to one address after a burst of three, or max [default: 3; max if every target is on
     /// loopback]
     #[arg(long, value_name = "RATE", help_heading = "Pace")]
     pub host_rate: Option<String>,
 
-    /// Most requests a minute to each list server, or max
+    /// Most requests per minute to each list server, or max
     #[arg(long, value_name = "RATE", default_value = "30", help_heading = "Pace")]
     pub list_rate: String,
 
@@ -144,7 +145,7 @@ pub(crate) struct ScanArgs {
     pub retries: u32,
 
     /// Longest time for one target in one protocol and at one port, however it answers [default: 10s, or what
-    /// the tries of one step and three time-outs more take, and 5s for each query behind the first]
+    /// the tries of one step and three time-outs more take, and 5s for each query after the first]
     #[arg(long, value_name = "TIME", help_heading = "Pace")]
     pub target_timeout: Option<String>,
 
@@ -156,7 +157,7 @@ pub(crate) struct ScanArgs {
     #[command(flatten)]
     pub sending: SendingArgs,
 
-    /// How datagrams are sent and received
+    /// System calls that send and receive datagrams
     #[arg(
         long,
         value_name = "PATH",
@@ -208,7 +209,7 @@ pub(crate) struct ScanArgs {
     #[arg(long, value_name = "FILE", help_heading = "Output", alias = "metadata-file")]
     pub metadata: Option<PathBuf>,
 
-    /// When tables have colours
+    /// When to colour tables
     #[arg(
         long,
         value_name = "WHEN",

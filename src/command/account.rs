@@ -9,8 +9,8 @@ use crate::input::{what_is_left_out, why_nothing};
 use crate::output::metadata::OutputDigest;
 use crate::run::Outcome;
 
-/// Says what came of a run; with `strict`, a list that is incomplete is worth an exit code, and if it is `quiet` there is
-/// no summary.
+/// Reports the outcome of a run. With `strict`, an incomplete list gives an exit code of its own; if `quiet`, no
+/// summary is printed.
 pub(super) fn account(outcome: Outcome, manner: Manner, strict: bool, quiet: bool) -> Result<ExitCode, Error> {
     let Outcome { metadata, tally, stop, error, metadata_error, is_empty, is_closed, .. } = outcome;
     let lists_lack = strict && metadata.lists.iter().any(|list| !list.complete);

@@ -46,7 +46,7 @@ pub(super) fn run(args: BenchArgs) -> Result<ExitCode, Error> {
     Ok(if fails(&config, &report) { ExitCode::from(HELD) } else { ExitCode::SUCCESS })
 }
 
-/// Says which conditions hold, and whether one does.
+/// Reports which conditions hold; true if any does.
 fn fails(config: &BenchConfig, report: &Report) -> bool {
     let mut failed = false;
     for (number, rounds) in (1..).zip(report.judged()) {
@@ -61,19 +61,19 @@ fn fails(config: &BenchConfig, report: &Report) -> bool {
     failed
 }
 
-/// Rounds that are announced, and that a signal ends.
+/// Rounds, each of them announced, which a signal can end.
 struct Rounds {
     bench: Bench,
     length: Length,
     quiet: bool,
     /// Rounds that were begun.
     begun: u32,
-    /// Hears of a signal, in a round or between two.
+    /// Learns of a signal, in a round or between two.
     watching: Watching,
 }
 
 impl Rounds {
-    /// Runs all rounds; none if a signal ended the first.
+    /// Runs all rounds; `None` if a signal ended the first.
     fn report(&mut self, config: &BenchConfig) -> Result<Option<Report>, Error> {
         if !config.warmup.is_zero() {
             self.warm_up(config.pace, config.warmup)?;

@@ -73,13 +73,13 @@ fn simulate(config: FarmConfig, signals: Signals) -> Result<(), Error> {
     Ok(())
 }
 
-/// Refuses a site that is not this machine's; `bind` is what was typed.
+/// Refuses a site whose addresses do not belong to this machine; `bind` is what was typed.
 fn claim(site: Option<&Site>, bind: &str) -> Result<(), Error> {
     let Some(first) = site.map(|site| site.place.first()) else { return Ok(()) };
     socket::claim(first.into()).map_err(|reason| {
         Error::usage(format!(
-            "--bind: {first} is no address of this machine: {reason}; `ip route add local {bind} dev lo` makes all of a \
-             network its own"
+            "--bind: {first} is not an address of this machine: {reason}; `ip route add local {bind} dev lo` makes all of \
+             a network its own"
         ))
     })
 }

@@ -31,7 +31,7 @@ mod summary;
 
 use arguments::arguments;
 
-/// The program: parses the command line, does what it says, and tells the exit code.
+/// The program: parses the command line, runs the command, and returns the exit code.
 #[must_use]
 pub fn program() -> ExitCode {
     match arguments().and_then(|typed| run(Args::parse_from(&typed), &typed)) {

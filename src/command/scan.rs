@@ -30,7 +30,7 @@ pub(super) fn run(args: ScanArgs, typed: &[OsString]) -> Result<ExitCode, Error>
     if config.dry_run { list(scan_of(config, typed)) } else { asking(config, typed, Manner::Scan) }
 }
 
-/// Runs what `config` says, and accounts for it.
+/// Runs the scan that `config` describes, and reports its outcome.
 pub(super) fn asking(config: ScanConfig, typed: &[OsString], manner: Manner) -> Result<ExitCode, Error> {
     let (messages, strict) = (config.messages, config.options.input.strict);
     let mut progress = progress(messages, &config.options.output.outputs);
@@ -82,7 +82,7 @@ fn list(scan: Scan<'_>) -> Result<ExitCode, Error> {
     })
 }
 
-/// The protocol that a target has to name to be asked in as `plan` has it; none if it is the usual one, or a game's.
+/// The protocol that a target has to name to be asked as `plan` says; none if that is the default protocol or a game's.
 fn protocol_word(plan: &Plan) -> Option<&'static str> {
     let protocol = plan.legs.first()?.protocol;
     match plan.legs.len() {
@@ -91,7 +91,7 @@ fn protocol_word(plan: &Plan) -> Option<&'static str> {
     }
 }
 
-/// A comment that names the ports at which `plan` asks a target with port `own`, if it asks at any other.
+/// A comment that names the ports at which `plan` asks a target with port `own`; empty if that is the only one.
 fn other_ports(plan: &Plan, own: u16) -> String {
     let protocol = plan.legs.first().map(|leg| leg.protocol);
     if !protocol.is_some_and(|protocol| plan.speaks_only(protocol)) {

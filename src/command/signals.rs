@@ -1,8 +1,8 @@
-//! Signals that stop a run: the first lets what is in flight finish, the second ends it at once, and the next one ends the
+//! Signals that stop a run: the first lets what is in flight finish, the second ends it at once, and the third ends the
 //! process, whatever blocks it.
 //!
-//! A process has one set of signal handlers, so there is one thread that hears signals, from the first run on, for all runs
-//! that are being watched: one after the other, or several beside each other.
+//! A process has one set of signal handlers. So one thread, which starts with the first run, receives the signals for
+//! all runs that are being watched, whether they follow each other or run at the same time.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,14 +17,14 @@ use crate::error::STOPPED;
 use crate::net::driver::{Stop, Stopper};
 use crate::net::{Error, sys};
 
-/// While it lives, signals stop runs and do not end the process. Once the last one is dropped, nothing that is left can be
-/// stopped, and the next signal ends the process.
+/// While a value of this type exists, signals stop runs and do not end the process. After the last one is dropped, no
+/// run is left to stop, and the next signal ends the process.
 pub(super) struct Watching {
     number: u64,
 }
 
 impl Watching {
-    /// Takes the signals over.
+    /// Takes over the signals.
     pub(super) fn begin() -> Result<Self, Error> {
         let mut heard = heard();
         let impatient = match &heard.impatient {
@@ -38,7 +38,8 @@ impl Watching {
         Ok(Self { number })
     }
 
-    /// From now on signals stop the run of `stopper`, and no earlier one. A signal that has come already is the first for it too.
+    /// From now on, signals stop the run of `stopper` instead of any earlier one. A signal that has already arrived
+    /// counts as the first for it too.
     pub(super) fn stop(&self, stopper: Stopper) {
         if let Some(run) = heard().runs.iter_mut().find(|run| run.number == self.number) {
             if let Some(signal) = run.signal {
@@ -48,7 +49,7 @@ impl Watching {
         }
     }
 
-    /// True once a signal has come.
+    /// True once a signal has arrived.
     pub(super) fn has_heard(&self) -> bool {
         heard().runs.iter().any(|run| run.number == self.number && run.signal.is_some())
     }
@@ -64,14 +65,14 @@ impl Drop for Watching {
     }
 }
 
-/// The signals that stop, without those that were ignored when the program started: `nohup` means it.
+/// The signals that stop a run, except those that were ignored when the program started, as `nohup` does on purpose.
 pub(super) fn stopping() -> impl Iterator<Item = i32> {
     [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|signal| !sys::is_ignored(*signal))
 }
 
-/// What has been heard, and who is to hear of it.
+/// The signals that have arrived, and the runs to tell.
 struct Heard {
-    /// The next signal ends the process. There once the handlers are.
+    /// Makes the next signal end the process; present once the handlers are installed.
     impatient: Option<Arc<AtomicBool>>,
     begun: u64,
     runs: Vec<Run>,
@@ -79,7 +80,7 @@ struct Heard {
 
 struct Run {
     number: u64,
-    /// The first signal that came.
+    /// The first signal that arrived.
     signal: Option<i32>,
     stopper: Option<Stopper>,
 }
@@ -94,7 +95,7 @@ fn heard() -> MutexGuard<'static, Heard> {
 fn listen() -> io::Result<Arc<AtomicBool>> {
     let impatient = Arc::new(AtomicBool::new(false));
     let stopping: Vec<i32> = stopping().collect();
-    // Handlers run in this order: the signal that raises the flag is not the one that finds it raised.
+    // Handlers run in this order, so the signal that sets the flag does not itself find it set.
     for signal in &stopping {
         register_conditional_shutdown(*signal, STOPPED.into(), Arc::clone(&impatient))?;
     }
@@ -150,7 +151,7 @@ mod tests {
         fn stopping(&mut self, _snapshot: &Snapshot, _grace: Duration) {}
     }
 
-    /// A run that waits for hours, and what it is stopped by.
+    /// A run that waits for hours, and the handle to stop it.
     fn start(silent: SocketAddr) -> (Stopper, JoinHandle<Outcome>) {
         let hours = Duration::from_hours(9);
         let settings = Settings { timeout: hours, budget: hours, ..settings() };
@@ -173,11 +174,11 @@ mod tests {
         panic!("{what}: not within five seconds");
     }
 
-    /// One test: a signal is heard by all runs of the process.
+    /// One test, because every run of the process receives each signal.
     #[test]
     fn signals_stop_runs_beside_each_other_and_after_each_other_and_those_that_begin_too_late() {
         if sys::is_ignored(SIGTERM) {
-            // Whoever started the tests wants it so.
+            // Whoever started the tests ignores the signal on purpose.
             return;
         }
         let server = UdpSocket::bind("127.0.0.1:0").unwrap();

@@ -25,7 +25,7 @@ use crate::target::Target;
 pub(crate) struct BenchConfig {
     /// Whom it asks.
     pub input: InputOptions,
-    /// How, but for the rate, which is that of each round.
+    /// How, except for the rate, which each round sets.
     pub limits: Limits,
     /// Which system calls are used.
     pub io: IoPath,

@@ -1,4 +1,4 @@
-//! What the words of closed choices stand for in the rest of the program.
+//! Converts the words of options to the types of the rest of the program.
 
 use crate::cli::choice;
 use crate::cli::protocol::Protocols;

@@ -24,7 +24,7 @@ pub(crate) struct FarmConfig {
     pub port: u16,
     /// Where they are and whom they answer, if not on loopback.
     pub site: Option<Site>,
-    /// The same as it was typed.
+    /// The same, as it was typed.
     pub bind: Option<String>,
     /// List servers of them.
     pub masters: Option<MasterConfig>,

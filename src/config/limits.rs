@@ -10,23 +10,23 @@ use crate::error::Error;
 use crate::record::{Query, QuerySet};
 use crate::rng::AddressHasher;
 
-/// How fast, how long, and what: what is absent depends on the targets.
+/// How fast, how long, and what to ask: the default of an absent field depends on the targets.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Limits {
-    /// Datagrams a second.
+    /// Datagrams per second.
     pub rate: Option<RateLimit>,
-    /// Which limits find their own size, up to what they say.
+    /// Which limits adapt; their values are then upper bounds.
     pub auto: Auto,
-    /// Bits a second, with headers of IP and UDP.
+    /// Bits per second, with headers of IP and UDP.
     pub bandwidth: Option<RateLimit>,
-    /// Datagrams a second to one address, after a burst.
+    /// Datagrams per second to one address, after a burst.
     pub host_rate: Option<RateLimit>,
     /// Time between two requests to one list server.
     pub list_gap: Duration,
-    /// Wait for the answer to a first try; it doubles with each retry.
+    /// How long to wait for the answer to a first try; it doubles with each retry.
     pub timeout: Duration,
-    /// Longest that one target may take.
+    /// The longest time that one target may take.
     pub target_timeout: Option<Duration>,
     /// Further tries of each step after silence.
     pub retries: u32,
@@ -34,7 +34,7 @@ pub struct Limits {
     pub window: usize,
     /// What each server is asked.
     pub queries: QuerySet,
-    /// Lists are asked, and the servers that they name are not.
+    /// Asks lists, but not the servers that they name.
     pub lists_only: bool,
 }
 
@@ -81,7 +81,7 @@ impl Limits {
         Ok(limits)
     }
 
-    /// Refuses what no run can keep.
+    /// Returns an error for limits that no run can keep.
     pub(crate) fn check(&self) -> Result<(), Error> {
         let Self { rate, bandwidth, host_rate, timeout, target_timeout, list_gap, retries, window, .. } = self;
         for (flag, limit) in [("--rate", rate), ("--bandwidth", bandwidth), ("--host-rate", host_rate)] {
@@ -110,7 +110,7 @@ impl Limits {
         Ok(())
     }
 
-    /// Rounds in which a protocol is tried that is one of several: as many as it has tries.
+    /// Rounds in which a plan with several protocols tries each of them once: as many as a step has tries.
     #[must_use]
     pub(crate) fn rounds(&self) -> u8 {
         u8::try_from(self.retries.saturating_add(1)).unwrap_or(u8::MAX)

@@ -1,6 +1,6 @@
 //! From what was typed to what is meant: arguments become options that need no further checks.
 //!
-//! Nothing here looks at a file, a socket or the clock: what depends on those is decided by `input` and `run`.
+//! Nothing here looks at a file, a socket or the clock: `input` and `run` decide what depends on those.
 
 mod bench;
 mod choice;

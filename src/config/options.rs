@@ -1,4 +1,4 @@
-//! What a scan does, as plain data: what the command line is read into, and what a program fills in by itself.
+//! What a scan does, as plain data: the command line is parsed into it, and a program fills it in directly.
 
 use std::path::PathBuf;
 
@@ -10,7 +10,7 @@ use crate::protocol::AnyProtocol;
 use crate::record::Selection;
 use crate::target::{Order, Ports};
 
-/// What a scan does. [`Default`] is what `fragscan scan` does if nothing is typed; set fields of it.
+/// What a scan does. [`Default`] is what `fragscan scan` does without options; set the fields that you want to change.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct ScanOptions {
@@ -22,9 +22,9 @@ pub struct ScanOptions {
     pub network: NetworkOptions,
     /// Where rows go.
     pub output: OutputOptions,
-    /// Seed of the order and of everything keyed; without one it is taken from the clock.
+    /// Seed of the order and of every keyed hash; without one it is taken from the clock.
     pub seed: Option<u64>,
-    /// What the metadata call the command line; no secrets.
+    /// What the metadata record as the command line; it must hold no secrets.
     pub arguments: Vec<String>,
 }
 
@@ -32,7 +32,7 @@ pub struct ScanOptions {
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct InputOptions {
-    /// Targets, as they are typed: `[PROTOCOL://]HOST[:PORT[-PORT][,PORT…]]`, or `farm:N`.
+    /// Targets, as on the command line: `[PROTOCOL://]HOST[:PORT[-PORT][,PORT…]]`, or `farm:N`.
     pub targets: Vec<String>,
     /// Files of targets; `-` is standard input.
     pub files: Vec<PathBuf>,
@@ -40,9 +40,9 @@ pub struct InputOptions {
     pub condition: Filter,
     /// URLs of lists, as `--from` takes them.
     pub lists: Vec<String>,
-    /// What is asked of lists of Steam's servers, and how.
+    /// What to ask of lists of Steam's servers, and how.
     pub steam: SteamOptions,
-    /// What is spoken with targets that name no protocol.
+    /// What to speak with targets that name no protocol.
     pub spoken: Spoken,
     /// Ports of targets that name none; without them, those of the protocol.
     pub ports: Option<Ports>,
@@ -50,11 +50,11 @@ pub struct InputOptions {
     pub exclude: Vec<String>,
     /// Files of targets to leave out.
     pub exclude_files: Vec<PathBuf>,
-    /// Private addresses are asked wherever they are named.
+    /// Asks private addresses wherever they are named.
     pub include_private: bool,
-    /// In which order.
+    /// The order in which targets are asked.
     pub order: Order,
-    /// A line that cannot be read is an error.
+    /// Makes a line that cannot be read an error.
     pub strict: bool,
 }
 
@@ -65,25 +65,25 @@ impl InputOptions {
     }
 }
 
-/// What is asked of lists of Steam's servers, and how.
+/// What to ask of lists of Steam's servers, and how.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct SteamOptions {
     /// Only servers of this application.
     pub app: Option<u32>,
-    /// File with the key of the Web API; without it the key is read from the environment, `STEAM_API_KEY`.
+    /// File with the key of the Web API; without it the key is read from the environment variable `STEAM_API_KEY`.
     pub key_file: Option<PathBuf>,
     /// The web server to ask, if not Steam's.
     pub api_url: Option<String>,
 }
 
-/// What is spoken with targets that name no protocol.
+/// What to speak with targets that name no protocol.
 #[derive(Debug, Clone, Copy, Default)]
 pub enum Spoken {
-    /// A2S; with servers of a list, what such lists list.
+    /// A2S; for servers from a list, the protocol that such lists are for.
     #[default]
     Usual,
-    /// Whatever they answer.
+    /// Whichever protocol they answer.
     Auto,
     /// This protocol.
     Protocol(AnyProtocol),
@@ -92,7 +92,7 @@ pub enum Spoken {
 }
 
 impl Spoken {
-    /// Whether something was chosen.
+    /// Whether a protocol or a game was chosen.
     #[must_use]
     pub const fn is_chosen(&self) -> bool {
         !matches!(self, Self::Usual)
@@ -121,15 +121,15 @@ impl Default for NetworkOptions {
 pub struct OutputOptions {
     /// Files and streams.
     pub outputs: Vec<Output>,
-    /// What is written of each record; everything, if it was not chosen.
+    /// What is written of each record; everything by default.
     pub selection: Option<Selection>,
     /// Rows that are written.
     pub condition: Filter,
-    /// File for the datagrams as they came.
+    /// File for the datagrams as they were received.
     pub raw: Option<PathBuf>,
     /// File for the metadata, besides those next to the outputs.
     pub metadata: Option<PathBuf>,
-    /// Answers that many ports of an address give are flagged.
+    /// Flags answers that many ports of an address give.
     pub flag_clones: bool,
 }
 

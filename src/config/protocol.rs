@@ -6,7 +6,7 @@ use crate::protocol::{self, AnyProtocol};
 /// The word for whatever protocol a server speaks.
 pub(crate) const AUTO: &str = "auto";
 
-/// The protocol that is spoken where nobody says which.
+/// The protocol that is spoken by default.
 #[must_use]
 pub(crate) fn usual_protocol() -> AnyProtocol {
     protocol::by_name(USUAL).expect("it is in the registry")
@@ -16,7 +16,7 @@ pub(crate) fn usual_protocol() -> AnyProtocol {
 pub(crate) fn server_protocol(name: &str) -> Result<AnyProtocol, String> {
     let Some(protocol) = protocol::by_name(name) else {
         let known: Vec<_> = protocol::of_servers().map(|protocol| protocol.spec().name).collect();
-        return Err(format!("there is no protocol {name:?} here: known are {}", known.join(", ")));
+        return Err(format!("there is no protocol {name:?}: expected one of {}", known.join(", ")));
     };
     no_list(protocol)
 }

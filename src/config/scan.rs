@@ -1,4 +1,4 @@
-//! The arguments of `fragscan scan`, and what other commands have in common with it.
+//! The arguments of `fragscan scan`, and what other commands share with it.
 
 use std::net::IpAddr;
 
@@ -112,7 +112,7 @@ impl From<SteamArgs> for SteamOptions {
     }
 }
 
-/// Where datagrams are sent from: from one socket, or from `sockets` of them.
+/// Where datagrams are sent from: one socket, or `sockets` of them.
 pub(super) fn local(args: SendingArgs, sockets: usize) -> Result<Local, Error> {
     let mut local = Local { interface: args.interface, sockets, ..Local::default() };
     for ip in args.source_ip {

@@ -13,7 +13,7 @@ pub(super) fn parse<T: FromStr<Err: std::fmt::Display>>(flag: &str, text: &str) 
     text.parse().map_err(|reason| Error::usage(format!("{flag}: {reason}")))
 }
 
-/// Reads a word of a closed choice, where clap does not: in the parameters of `farm:N?…`.
+/// Parses a word of a fixed set where clap does not: in the parameters of `farm:N?…`.
 pub(super) fn word<T: ValueEnum>(flag: &str, text: &str) -> Result<T, Error> {
     T::from_str(text, true).map_err(|_| {
         let known = words(T::value_variants()).join(", ");

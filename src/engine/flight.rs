@@ -72,12 +72,12 @@ pub(super) struct Flight {
     pub parts: Option<usize>,
     /// Replies that were put together, soundly or not.
     pub joins: u32,
-    /// Bytes of datagrams that may still be kept as they came.
+    /// Bytes of raw datagrams that may still be kept.
     pub log_room: usize,
     pub role: Role,
 }
 
-/// What a flight is for. It is a server's unless it was begun as a list's; all else in which the two differ is data of
+/// What a flight is for: a server, unless it was begun for a list. Everything else in which the two differ is data of
 /// the flight from then on.
 #[derive(Debug, Default)]
 pub(super) enum Role {
@@ -91,8 +91,8 @@ pub(super) enum Role {
 /// How the deadlines of a flight's tries are kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum DeadlineKind {
-    /// In a lane for each try: all flights wait equally long there, so that deadlines are set in the order in which they
-    /// are due.
+    /// In one lane per try: all flights wait equally long there, so deadlines are set in the order in which they fall
+    /// due.
     InLane,
     /// Apart from those of other flights, since it waits longer.
     Apart,
@@ -138,7 +138,7 @@ pub(super) enum State {
     Waiting,
     /// The end of a pause before the next send.
     Pausing,
-    /// A lane that takes more: its own was full.
+    /// Room on a lane: its own was full.
     Parked,
     /// More of what has begun to come.
     Listening,
@@ -166,7 +166,7 @@ pub struct Slot {
 
 #[cfg(test)]
 impl Slot {
-    /// Some slot, for tests of what only carries it.
+    /// An arbitrary slot, for tests of code that only passes it on.
     pub(crate) const fn numbered(index: u32) -> Self {
         Self { index, generation: 0 }
     }
@@ -292,7 +292,7 @@ impl Flight {
         (protocol, plan.ask(protocol, settings, self.address))
     }
 
-    /// How it ends when nothing more is asked: `over` says why, unless its protocol is done.
+    /// Its status when nothing more is asked: `over` says why, unless its protocol is done.
     pub(super) fn outcome(&mut self, over: Option<Status>) -> Status {
         if let Role::List(_) = self.role {
             return over.unwrap_or(Status::Ok);
@@ -355,7 +355,7 @@ impl Flight {
 
 /// Places for which memory is taken at once; a larger window grows into its own.
 const RESERVED: usize = 1 << 16;
-/// Bytes of datagrams that are kept as they came, of one server.
+/// Most bytes of raw datagrams that are kept for one server.
 const LOG_ROOM: usize = 512 << 10;
 /// Bytes of answers that a free place may hold on to.
 const KEPT_CAPACITY: usize = 4096;

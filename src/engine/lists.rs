@@ -94,8 +94,8 @@ impl Engine {
         &self.lists.ended
     }
 
-    /// Begins to ask a list server, or has it wait while another flight asks its address. Lists have a pace of their own,
-    /// whatever their host's.
+    /// Begins a flight to a list server, or makes it wait while another flight uses its address. Lists have a pace of
+    /// their own, whatever that of their host.
     pub(super) fn start_list(&mut self, target: Target, now: Instant) -> Option<Slot> {
         let slot = self.begin(target, now);
         let Some(flight) = slot.and_then(|slot| self.flights.get_mut(slot)) else {
@@ -125,7 +125,7 @@ impl Engine {
 /// The list servers of a run that are not in flight.
 #[derive(Debug, Default)]
 pub(super) struct Lists {
-    /// Those whose address is being asked already, and until when they wait.
+    /// Those whose address is in use by another flight, and until when they wait.
     waiting: BinaryHeap<Reverse<(Instant, Target)>>,
     ended: Vec<ListEnd>,
 }
@@ -149,13 +149,13 @@ impl Lists {
         self.waiting.peek().map(|Reverse((at, _))| *at)
     }
 
-    /// Keeps how a list has ended.
+    /// Records how a list ended.
     pub(super) fn ended(&mut self, end: ListEnd) {
         self.ended.push(end);
     }
 }
 
-/// Bytes of datagrams that are kept as they came, of one list: some ten times what the longest takes.
+/// Most bytes of raw datagrams that are kept for one list: some ten times what the longest takes.
 const LOG_ROOM: usize = 64 << 20;
 /// A day, which no list takes.
 const LONGEST_LIST: Duration = Duration::from_hours(24);
@@ -402,7 +402,7 @@ mod tests {
         let address = SocketAddr::from(([127, 0, 0, 1], 27_911));
         let lists: Vec<_> = [0, 1].map(|number| Target { address, plan: number, origin: u32::from(number) }).into();
         let plans: Arc<[_]> = [Plan::of(protocol("valve-master")), Plan::of(protocol("valve-master"))].into();
-        // The tries of the first list use up what their host is sent at once.
+        // The tries of the first list use up the burst that its host is allowed.
         let settings = Settings { host_gap: Duration::from_hours(1), ..settings() };
         let mut now = start();
         let mut engine = Engine::new(settings, plans, Box::new(Source(lists.into_iter())), now);

@@ -103,7 +103,7 @@ pub struct Engine {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Transmit {
-    /// The flight that it belongs to: name it when the system does not send it.
+    /// The flight that it belongs to: pass it back if the system does not send the datagram.
     pub slot: Slot,
     /// Where it goes.
     pub to: SocketAddr,
@@ -240,7 +240,7 @@ impl Engine {
         self.adaptive.as_ref().and_then(Adaptive::window).unwrap_or(self.settings.window)
     }
 
-    /// Targets in flight. List servers are none, and take no room: a page may be minutes away.
+    /// Targets in flight. List servers do not count and take no room: their next page may be minutes away.
     fn targets_in_flight(&self) -> usize {
         (self.targets.scheduled - self.targets.finished) as usize
     }

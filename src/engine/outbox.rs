@@ -10,7 +10,7 @@ use crate::target::Target;
 #[derive(Debug, Default)]
 pub(super) struct Outbox {
     batch: Batch,
-    /// When the first thing was put into the batch.
+    /// When the batch got its first entry.
     began: Option<Instant>,
     full: VecDeque<Batch>,
     spare: Vec<Batch>,
@@ -18,7 +18,7 @@ pub(super) struct Outbox {
 }
 
 impl Outbox {
-    /// Adds a target that has ended, whose kept answers are `answers`, each behind its length.
+    /// Adds a target that has ended, whose kept answers are `answers`, each preceded by its length.
     pub(super) fn push(&mut self, finished: Finished, answers: &[u8], now: Instant) {
         self.batch.push(finished, answers);
         self.close_if_full(now);
@@ -35,13 +35,13 @@ impl Outbox {
         !self.full.is_empty()
     }
 
-    /// Adds a datagram as it was sent or came.
+    /// Adds a datagram as it was sent or received.
     pub(super) fn log(&mut self, direction: Direction, server: SocketAddr, at: Instant, data: &[u8], now: Instant) {
         self.batch.log(direction, server, at, data);
         self.close_if_full(now);
     }
 
-    /// Counts a datagram that was to be added and was not, since its flight has sent too many.
+    /// Counts a datagram that was not added because its flight has sent too many.
     pub(super) fn count_unlogged(&mut self) {
         self.unlogged += 1;
     }

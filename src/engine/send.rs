@@ -21,8 +21,8 @@ impl Engine {
             self.adaptive.iter_mut().for_each(Adaptive::handle_full_window);
             return None;
         }
-        // Bounded by the room for targets that wait, and by the lists of the run: a turn starts a target, keeps one for
-        // later, or ends the loop.
+        // Bounded by the room for targets that wait, and by the lists of the run: each turn starts a target, keeps one
+        // for later, or ends the loop.
         loop {
             let slot = if let Some(list) = self.lists.poll_ready(now) {
                 self.start_list(list, now)
@@ -79,7 +79,7 @@ impl Engine {
         slot
     }
 
-    /// How long a target waits whose address another plan has a flight to: until that is likely to have ended.
+    /// How long a target waits if another plan has a flight to its address: until that flight has probably ended.
     pub(super) fn until_retaken(&self) -> Duration {
         self.settings.timeout.max(SHORTEST_WAIT)
     }

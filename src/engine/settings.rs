@@ -30,7 +30,7 @@ pub struct Settings {
     pub list_gap: Duration,
     /// Queries to ask.
     pub queries: QuerySet,
-    /// Lists are asked, and the servers that they name go to the writer as they are.
+    /// Asks lists, and passes the servers that they name to the writer unasked.
     pub lists_only: bool,
     /// Whether datagrams go to the writer as they came from servers in flight, and the first one as it went to each.
     pub keep_datagrams: bool,
@@ -117,7 +117,7 @@ impl Plan {
         Self { legs, rounds: 1, parameters: "".into() }
     }
 
-    /// True if list servers are asked, for the servers that they name; such a plan has no other legs.
+    /// True if the plan asks list servers for the servers that they name; such a plan has no other legs.
     #[must_use]
     pub(crate) fn asks_for_list(&self) -> bool {
         self.legs[0].protocol.lists().is_some()

@@ -1,4 +1,4 @@
-//! What the system says of datagrams that were sent, or were to be: it refuses, it has no room, or an ICMP error comes.
+//! What the system reports about datagrams that were sent or about to be: a refusal, a lack of room, or an ICMP error.
 
 use std::collections::VecDeque;
 use std::net::{IpAddr, SocketAddr};
@@ -12,22 +12,22 @@ use crate::record::Status;
 /// Flights whose datagrams found the queue of their lane full.
 #[derive(Debug, Default)]
 pub(super) struct Parked {
-    /// Some may have gone on or ended since.
+    /// Some may have moved on or ended since.
     slots: VecDeque<Slot>,
     /// A lane is blocked: it may be theirs.
     is_blocked: bool,
 }
 
 impl Parked {
-    /// True if there are some that need not be any more.
+    /// True if some flights no longer need to be parked.
     pub(super) fn may_leave(&self) -> bool {
         !self.is_blocked && !self.slots.is_empty()
     }
 }
 
 impl Engine {
-    /// Records that the operating system refused to send to `to`, with its error number. `slot` is that of the datagram, if
-    /// it is known which one it was; the error then ends no other flight, even one that has the same address.
+    /// Records that the operating system refused to send to `to`, with its error number. `slot` is that of the
+    /// datagram, if it is known; then the error ends no other flight, even one to the same address.
     pub fn handle_send_error(&mut self, now: Instant, slot: Option<Slot>, to: SocketAddr, os_error: i32) {
         self.datagrams.send_errors += 1;
         let Some(slot) = self.flight_of(slot, &to) else { return };
@@ -36,35 +36,35 @@ impl Engine {
         self.finish(slot, Status::SendError, now);
     }
 
-    /// Records that the system has no room for the datagram of `slot` to `to` at the moment, and has not sent it: the try
-    /// does not count, and is repeated in a while, within the limits on the pace.
+    /// Records that the system has no room for the datagram of `slot` to `to` at the moment, and has not sent it. The
+    /// try does not count, and is repeated after a while, within the limits on the pace.
     pub fn handle_congestion(&mut self, now: Instant, slot: Slot, to: SocketAddr, os_error: i32) {
         self.datagrams.congested += 1;
         self.take_back(now, slot, to, os_error, State::Pausing);
     }
 
-    /// Records that the datagram of `slot` to `to` was not sent because so many wait for its lane already, on which the
-    /// system takes no more. The try does not count. It is repeated, within the limits on the pace, once
-    /// [`Engine::set_blocked`] says that there is room; if that is not before its time is over, `os_error` is the reason.
-    /// It keeps its place in the window meanwhile, which bounds how many may wait so.
+    /// Records that the datagram of `slot` to `to` was not sent because its lane is blocked and has a full queue. The
+    /// try does not count. It is repeated, within the limits on the pace, once [`Engine::set_blocked`] says that there
+    /// is room. If the flight's time ends before that, `os_error` is the reason. Meanwhile it keeps its place in the
+    /// window, which bounds how many may wait.
     pub fn handle_full_lane(&mut self, now: Instant, slot: Slot, to: SocketAddr, os_error: i32) {
         self.take_back(now, slot, to, os_error, State::Parked);
     }
 
-    /// While a lane is blocked, what was parked stays so: nobody knows whose lane it is, and to give all of it out again
-    /// and again would leave the others none of the pace.
+    /// While a lane is blocked, parked flights stay parked: nobody knows which of them belong to that lane, and sending
+    /// all of them again and again would use up the pace of the others.
     pub fn set_blocked(&mut self, is_blocked: bool) {
         self.parked.is_blocked = is_blocked;
     }
 
-    /// Records that the system takes no more on a lane: what waits there is tried again, and nothing is lost.
+    /// Records that the system accepts nothing more on a lane: what waits there is tried again, and nothing is lost.
     pub fn handle_blocked(&mut self) {
         self.datagrams.blocked += 1;
     }
 
     /// Records an ICMP error about a datagram that went to `to`, sent by the host `offender` if that is known. A closed
-    /// port ends the target at once; any other error is remembered, and is the reason if nothing else comes. A router's
-    /// error counts like one of the host itself.
+    /// port ends the target at once. Any other error is remembered, and is the reason if no answer comes. An error from
+    /// a router counts like one from the host itself.
     pub fn handle_icmp(&mut self, now: Instant, to: SocketAddr, _offender: Option<IpAddr>, icmp: Icmp) {
         let Some(slot) = self.flights.find(&to) else {
             self.datagrams.icmp_stray += 1;
@@ -98,7 +98,7 @@ impl Engine {
         None
     }
 
-    /// Makes it as if a datagram had not been sent, which it was not; its flight waits as `state` says.
+    /// Undoes the accounting of a datagram that was not sent after all; its flight waits as `state` says.
     fn take_back(&mut self, now: Instant, slot: Slot, to: SocketAddr, os_error: i32, state: State) {
         let Some(slot) = self.flight_of(Some(slot), &to) else { return };
         let Some(flight) = self.flights.get_mut(slot) else { return };

@@ -115,7 +115,8 @@ impl Simulation {
         while self.now < self.began + time && self.turn() {}
     }
 
-    /// One turn of the loop, in which everything leaves that may, however many batches it is; false when the scan is done.
+    /// One turn of the loop, which sends everything that may leave, in however many batches; false when the scan is
+    /// done.
     pub(crate) fn turn(&mut self) -> bool {
         self.turn.receive(&mut self.engine, self.now, &mut |_, _, _| {});
         // Bounded by what may leave at this instant.

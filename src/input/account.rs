@@ -1,4 +1,4 @@
-//! What became of the input: counts that go on while the scan runs, and words for what is not asked.
+//! What became of the input: counts that change while the scan runs, and messages about what is not asked.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -26,19 +26,19 @@ impl Account {
         Self { tally, bad_lines, list_servers, fetched, is_foreign: false }
     }
 
-    /// That of a source of somebody else's, which is not read here.
+    /// The account of a source that the caller brought, which is not read here.
     #[must_use]
     pub(crate) fn foreign() -> Self {
         Self { is_foreign: true, ..Self::new(Arc::default(), 0) }
     }
 
-    /// What became of everything that was read by now.
+    /// What became of everything that was read so far.
     #[must_use]
     pub(crate) fn tally(&self) -> Tally {
         *self.tally.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What to say of addresses that nothing can be sent to, if there are any by now.
+    /// A message about addresses that nothing can be sent to, if there are any so far.
     #[must_use]
     pub(crate) fn why_unaskable(&self) -> Option<String> {
         let count = self.tally().invalid.saturating_sub(self.bad_lines);
@@ -57,12 +57,12 @@ impl Account {
         self.fetched.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// The same as the ledger of a run has it that stands as `snapshot` says.
+    /// The same, as the ledger has it of a run whose counters are `snapshot`.
     #[must_use]
     pub(crate) fn of_ledger(&self, snapshot: &Snapshot) -> ledger::Input {
         let Tally { read, invalid, duplicate, excluded } = self.tally();
         ledger::Input {
-            // A source of somebody else's gives targets and says no more about them.
+            // A source that the caller brought gives targets and says no more about them.
             read: if self.is_foreign { snapshot.targets.scheduled + snapshot.not_started } else { read },
             invalid,
             duplicate,

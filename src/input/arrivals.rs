@@ -21,7 +21,7 @@ pub(crate) enum Item {
         /// Who named them: an index into the caller's origins.
         origin: u32,
     },
-    /// A mention of the name with this number, which is being looked up from its first mention on.
+    /// A mention of the name with this number; the first mention starts its lookup.
     Name(u32, Mention),
     /// Where the name with this number leads.
     Resolved(u32, Answer),

@@ -34,7 +34,7 @@ impl NamedLists {
         self.servers.open == 0 && self.steam.is_empty()
     }
 
-    /// Whether there were lists, which were left out.
+    /// Whether lists were named, and left out.
     pub(super) const fn were_left_out(&self) -> bool {
         self.left_out
     }
@@ -72,8 +72,8 @@ impl NamedLists {
 }
 
 impl Input {
-    /// Adds the lists of `options`. Their servers are asked in their usual protocol, unless one or a game was chosen;
-    /// `--app` is for those of them that can be asked for an application. Two requests to Steam are `gap` apart.
+    /// Adds the lists of `options`. Their servers are asked in their usual protocol, unless one or a game was chosen.
+    /// `--app` applies to those lists that can be asked for an application. Two requests to Steam are `gap` apart.
     pub(super) fn add_lists(&mut self, options: &InputOptions, gap: Duration) -> Result<(), Error> {
         let mut takes_app = options.steam.app.is_none();
         for url in &options.lists {
@@ -92,7 +92,7 @@ impl Input {
         Err(Error::usage("--app: none of these lists can be asked for the servers of one application"))
     }
 
-    /// Adds the list at `url`, and says whether it can be asked for an application. The same list is asked once.
+    /// Adds the list at `url`; true if it can be asked for an application. A list that is named twice is asked once.
     fn add_list(&mut self, url: &str, options: &InputOptions) -> Result<bool, String> {
         let text = with_small_scheme(url);
         let (place, parameters) = text.split_once('?').unwrap_or((&text, ""));
@@ -140,7 +140,7 @@ impl Input {
         Ok(takes_app)
     }
 
-    /// The plan of servers that are `usually` of some protocol, unless one or a game was chosen.
+    /// The plan for servers that `usually` speak some protocol, unless a protocol or a game was chosen.
     fn plan_of_listed(&self, usually: Option<&str>, options: &InputOptions) -> u16 {
         let usual = usually.and_then(protocol::by_name).filter(|_| !options.spoken.is_chosen());
         usual.map_or_else(|| self.reading.plan(), Plans::of)

@@ -7,8 +7,8 @@
 //! Steam's lists ─────┘              list servers, asked by the engine ▲
 //! ```
 //!
-//! What is known before the first datagram is a set; the rest is a stream that follows it. That each target comes once is
-//! [`Dedup`](crate::target::Dedup)'s to see to.
+//! What is known before the first datagram is a set; the rest is a stream that follows it.
+//! [`Dedup`](crate::target::Dedup) ensures that each target comes once.
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -60,7 +60,7 @@ use lists::NamedLists;
 use plans::Plans;
 use reading::{Reading, Whom, target_of_line};
 
-/// Everything that was named, read up to what only a running scan can wait for.
+/// Everything that was named, read as far as that is possible before the scan runs.
 pub(crate) struct Input {
     set: TargetSetBuilder,
     plans: Plans,
@@ -83,7 +83,7 @@ pub(crate) struct Input {
     files: FilesRead,
 }
 
-/// What the files held that were read before the scan.
+/// The contents of the files that were read before the scan.
 #[derive(Debug, Default)]
 pub(crate) struct FilesRead {
     /// Their digests.
@@ -97,8 +97,8 @@ pub(crate) struct FilesRead {
 }
 
 impl Input {
-    /// Reads everything but standard input, which is read while the scan runs unless `options` are strict. What the
-    /// iterators in `given` have is taken as the scan goes on. `limits` say how often a protocol is tried that is one of several,
+    /// Reads everything but standard input, which is read while the scan runs unless `options` are strict. The scan
+    /// takes what the iterators in `given` have as it goes on. `limits` say how often each of several protocols is tried,
     /// and how often Steam is asked.
     pub(crate) fn read(
         options: InputOptions,
@@ -149,13 +149,13 @@ impl Input {
         Ok(input)
     }
 
-    /// Simulated servers that are to be started before [`Input::open`].
+    /// Simulated servers to start before [`Input::open`].
     #[must_use]
     pub(crate) fn farm(&self) -> Option<FarmSettings> {
         self.farm.map(|farm| farm.settings)
     }
 
-    /// What the files held that were read.
+    /// The contents of the files that were read.
     #[must_use]
     pub(crate) fn files(&self) -> &FilesRead {
         &self.files

@@ -31,19 +31,19 @@ pub(crate) struct Opened {
     pub reach: Reach,
 }
 
-/// Where targets are, as far as it is known before the scan.
+/// Where targets are, as far as is known before the scan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Reach {
     /// There may be IPv4 targets.
     pub ipv4: bool,
     /// There may be IPv6 targets.
     pub ipv6: bool,
-    /// All are on loopback, and it is known that they are.
+    /// All targets are known to be on loopback.
     pub loopback_only: bool,
 }
 
 impl Opened {
-    /// The targets of a source of somebody else's, which follow `plans`.
+    /// The targets of a source that the caller brought, which follow `plans`.
     #[must_use]
     pub(crate) fn foreign(source: Box<dyn Source>, plans: Vec<Plan>) -> Self {
         let origins = Origins::default();
@@ -58,8 +58,8 @@ impl Input {
     /// Makes the source, with the servers of the `farm` that was started in the meantime, and starts the threads that
     /// resolve names, read standard input and fetch lists.
     ///
-    /// If the input is strict, targets that cannot be asked at all are an error too. `complain` is told of what cannot be
-    /// read of standard input later, and of what holds up a list.
+    /// If the input is strict, targets that cannot be asked at all are an error too. `complain` receives messages:
+    /// about lines of standard input that later cannot be read, and about what holds up a list.
     pub(crate) fn open(
         mut self,
         farm: Option<&Farm>,

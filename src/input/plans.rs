@@ -1,6 +1,6 @@
-//! What is tried for targets: a plan for each protocol, plans of several protocols or ports, and plans of lists.
+//! What is tried at targets: a plan for each protocol, plans of several protocols or ports, and plans of lists.
 //!
-//! Plans with equal legs are one plan: what is asked twice at one address in the same way is asked once.
+//! Plans with equal legs are one plan, so that an address which two of them name in the same way is asked once.
 
 use crate::engine::{Leg, Plan};
 use crate::games::Game;

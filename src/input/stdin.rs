@@ -17,7 +17,7 @@ use crate::error::Error;
 use crate::output::Filter;
 use crate::target::{Origin, Origins, Target, TargetSpec};
 
-/// How lines are read, and who is said to have named their targets.
+/// How lines are read, and who counts as having named their targets.
 pub(super) struct Lines {
     pub reading: Reading,
     /// Conditions on the rows of earlier outputs.

@@ -51,8 +51,8 @@ pub(super) fn start(
     Ok(fetched)
 }
 
-/// The list of the Steam Web API at `url`, which has `rest` following its scheme. Its servers are asked by `plan`, and two
-/// questions are `gap` apart.
+/// The list of the Steam Web API at `url`, whose part after the scheme is `rest`. Its servers are asked by `plan`, and
+/// two requests are `gap` apart.
 pub(super) fn list(
     url: &str,
     rest: &str,

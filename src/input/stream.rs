@@ -1,9 +1,8 @@
 //! Targets that become known while the scan runs: names, standard input that another program is still writing, and what
-//! list servers say. These are targets too, which come first and count as none.
+//! list servers say. List servers are targets too; they come first and are not counted.
 //!
-//! Nothing is waited for: what has arrived is asked. Targets are drawn at random from a window of those that are known;
-//! that each is asked once is [`Dedup`]'s to see to. A range that arrives is not expanded before there is room in the
-//! window.
+//! The stream waits for nothing: it gives what has arrived. It draws targets at random from a window of those that are
+//! known, and [`Dedup`] ensures that each is asked once. It expands a range only as far as the window has room.
 
 use std::collections::{HashMap, VecDeque};
 use std::net::SocketAddr;
@@ -54,7 +53,7 @@ pub(crate) struct Stream {
     is_cut: bool,
     /// Known and not asked yet.
     window: VecDeque<Target>,
-    /// Ranges of which targets are taken while the window has room.
+    /// Ranges whose targets are taken while the window has room.
     ranges: VecDeque<Pending>,
     names: Names,
     /// Mentions of targets' names that wait for an answer.
@@ -94,8 +93,8 @@ impl Iterator for Pending {
 }
 
 impl Stream {
-    /// The targets that are `known`, then those of `arrivals` and `lists` that `zones` do not exclude. `tally` is counted up
-    /// as they come.
+    /// The targets that are `known`, then those of `arrivals` and `lists` that `zones` do not exclude. Counts them in
+    /// `tally` as they come.
     #[must_use]
     pub(crate) fn new(
         known: Dedup,
@@ -141,7 +140,7 @@ impl Stream {
         }
     }
 
-    /// Takes items. In input order one that follows a range waits until that is expanded.
+    /// Takes items. In input order, an item that follows a range waits until the range is expanded.
     fn take_items(&mut self, tally: &mut Tally) {
         let most_ranges = if self.order == Order::Input { 1 } else { MOST_RANGES };
         let mut arrivals = std::mem::take(&mut self.arrivals);
@@ -187,7 +186,8 @@ impl Stream {
         }
     }
 
-    /// A mention of a name was counted as read when it came, and as many more targets as it has ports when they are known.
+    /// A mention of a name counted as one target when it arrived. If the name has more ports, the others count as read
+    /// now.
     fn settle(&mut self, fate: Fate, tally: &mut Tally) {
         match fate {
             Fate::Waits => {}
@@ -230,7 +230,7 @@ impl Stream {
         }
     }
 
-    /// Takes targets of ranges, of one after the other or of all in turn, as long as the window has room.
+    /// Takes targets of ranges, from one after another or from all in turn, as long as the window has room.
     fn expand(&mut self, tally: &mut Tally) {
         for _ in 0..MOST_EXPANDED {
             if self.window.len() >= WINDOW {
@@ -269,9 +269,9 @@ impl Stream {
         self.lists.fetched = fetched;
     }
 
-    /// Takes a target that a list names, which may name servers on `loopback` if it is there itself: nobody else sends us
-    /// to what listens here. What nobody can be asked at is no mistake of the user's, but nothing to ask. False if it is
-    /// not asked.
+    /// Takes a target that a list names; false if it is not asked. A list may name servers on `loopback` only if it is
+    /// there itself: nobody else may send us to what listens on this machine. An address that cannot be asked is
+    /// skipped; it is not the user's mistake.
     fn admit_listed(&mut self, target: Target, loopback: bool, tally: &mut Tally) -> bool {
         tally.read += 1;
         let is_elsewhere = target.address.ip().is_loopback() && !loopback;
@@ -370,11 +370,11 @@ const WINDOW: usize = 8192;
 const MOST_AT_ONCE: usize = 1024;
 /// Times that items are taken although none of them was a new target.
 const MOST_IN_VAIN: usize = 16;
-/// Targets of ranges that are looked at before somebody else has a turn.
+/// Targets of ranges that are looked at before other inputs have a turn.
 const MOST_EXPANDED: usize = 2 * WINDOW;
 /// Servers of a list that are taken in when the run is stopped: more than wait for it at any time.
 const MOST_SENT: usize = 1 << 14;
-/// Ranges of which targets are taken in turn.
+/// Ranges whose targets are taken in turn.
 const MOST_RANGES: usize = 1024;
 /// As in a set: sums of two counts must not overflow.
 const MOST_TARGETS: u128 = 1 << 63;

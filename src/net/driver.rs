@@ -1,8 +1,8 @@
 //! The loop: a transport and the clock on one side, the engine on the other.
 //!
-//! One [`Turn`], then finished targets go to the writer, then it sleeps until something happens. When the writer's channel
-//! is full, new targets are held back; reading goes on and nothing is dropped. Whoever wants a run to end before every
-//! target was asked has a [`Stopper`]; why that is, a signal or anything else, is not known here.
+//! Each round, the loop makes one [`Turn`], gives finished targets to the writer, and sleeps until something happens. When
+//! the writer's channel is full, it holds back new targets; reading goes on and nothing is dropped. A [`Stopper`] ends
+//! a run before every target was asked; the loop does not know why, whether for a signal or anything else.
 #![expect(clippy::disallowed_methods, reason = "this is the one place that reads the clock for the engine")]
 
 use std::io::ErrorKind;
@@ -67,7 +67,7 @@ pub(crate) struct Outcome {
     pub lists: Vec<ListEnd>,
 }
 
-/// Looks at a run from time to time, on the thread of its loop, which waits meanwhile.
+/// Observes a run from time to time, on the thread of its loop, which waits meanwhile.
 pub trait Watch {
     /// How often; never, if there is nothing to show.
     fn interval(&self) -> Option<Duration> {
@@ -84,7 +84,7 @@ pub trait Watch {
     fn stopping(&mut self, _snapshot: &Snapshot, _grace: Duration) {}
 }
 
-/// Looks at nothing.
+/// Observes nothing.
 impl Watch for () {}
 
 /// Stops a run from another thread.
@@ -95,8 +95,8 @@ pub struct Stopper {
 }
 
 impl Stopper {
-    /// The first time: no new target is started, and those in flight have [`Engine::grace`] to finish. The second time,
-    /// and at once if the rows cannot be written: every flight ends now. A run that is over is none the worse for it.
+    /// The first call starts no new target, and gives those in flight [`Engine::grace`] to finish. The second call ends
+    /// every flight now; so does the first if the rows cannot be written. If the run is over, a call does nothing.
     pub fn stop(&self, reason: Stop) {
         // Nobody receives it once the run is over; and a loop that cannot be woken sees it when its next deadline comes.
         let _ = self.asked.send(reason);
@@ -145,7 +145,7 @@ impl<T: Transport> Driver<T> {
             self.stop_if_asked(watch);
             let odd = &mut |from, oddity: &Oddity, data: &[u8]| watch.odd(from, oddity, data);
             let drained = self.turn.receive(&mut self.engine, Instant::now(), odd);
-            // Receiving takes its time, and what is sent now is timed from now.
+            // Receiving takes time, and what is sent now is timed from now.
             self.turn.send(&mut self.engine, Instant::now());
             self.hand_over(&mut unwritten);
             if self.engine.is_done() && unwritten.is_none() {
@@ -199,7 +199,8 @@ impl<T: Transport> Driver<T> {
         self.engine.hold_new(unwritten.is_some());
     }
 
-    /// Sleeps until a descriptor, a stopper, or a deadline; shortly if the writer is `busy`, of whom nothing is heard.
+    /// Sleeps until a descriptor is ready, a stopper calls, or a deadline comes. Sleeps only briefly if the writer is
+    /// `busy`, since it does not wake the loop.
     fn wait(&mut self, drained: bool, busy: bool, look_at: Option<Instant>) -> Result<(), Error> {
         let now = Instant::now();
         let deadline = [self.turn.poll_timeout(&mut self.engine, now), look_at].into_iter().flatten().min();

@@ -1,5 +1,5 @@
-//! One socket of a scan: whether it may have more to give, its errors, and what has been read from it for certain.
-#![expect(clippy::disallowed_methods, reason = "here it is known when a datagram has come")]
+//! One socket of a scan: whether it may have more to give, its errors, and until when everything was read from it.
+#![expect(clippy::disallowed_methods, reason = "the arrival of a datagram is timed here")]
 
 use std::io::ErrorKind;
 use std::time::Instant;
@@ -59,9 +59,9 @@ impl Lane {
             match io.receive(&self.socket, &mut take) {
                 Ok(count) => received += count,
                 Err(error) if error.kind() == ErrorKind::WouldBlock => self.readable = false,
-                // An error of an earlier datagram is reported on whatever call comes next. It is in the queue with its
-                // address; the call is repeated, and only a socket that keeps failing is left until the next event or
-                // deadline.
+                // The system reports an error of an earlier datagram on whatever call comes next. The error is in the
+                // queue with its address, so the call is repeated. Only a socket that keeps failing is left until the
+                // next event or deadline.
                 Err(_) if failures < MOST_FAILURES => {
                     failures += 1;
                     self.errors(tell);

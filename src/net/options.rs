@@ -1,8 +1,8 @@
-//! What is wanted of sockets, as plain data.
+//! Options of sockets, as plain data.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-/// Where datagrams are sent from. [`Default`] leaves everything to the system; set fields of it.
+/// Where datagrams are sent from. [`Default`] leaves everything to the system; set the fields that you want to change.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct Local {

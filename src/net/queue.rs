@@ -1,15 +1,16 @@
 //! What waits to be sent: a queue for each lane, so that the system can hold up one without the others.
 //!
-//! What the engine gave has been charged to the limits on the pace already. So it leaves first, and no queue ever holds
-//! more than one [`BATCH`], which those limits let leave at once at any time: the end of a blockage is no burst.
+//! Queued datagrams have been charged to the limits on the pace already, so they leave first. No queue ever holds more
+//! than one [`BATCH`], which those limits always let leave at once: no burst follows the end of a blockage.
 //!
 //! The engine does not know lanes, and the next datagram may belong to any. Therefore:
 //!
-//! * Queues are filled until one that flows has a batch, which the next flush takes to the system.
-//! * A queue that is blocked is filled up to a batch too. What comes for it beyond that is refused
-//!   ([`Refusal::Full`]): the engine parks that flight until no lane is blocked, and goes on with those of the others.
-//!   It then leaves within the limits on the pace.
-//! * When every queue is full, nothing more is asked for until the blocked lanes are tried again, [`RETRY`] later.
+//! * Queues are filled until one that is not blocked has a batch, which the next flush hands to the system.
+//! * A queue that is blocked is filled up to a batch too. Any further datagram for it is refused ([`Refusal::Full`]).
+//!   The engine parks its flight until no lane is blocked, and goes on with the flights of the other lanes. The parked
+//!   flight then sends within the limits on the pace.
+//! * When every queue is full, the engine is asked for nothing until the blocked lanes are tried again, [`RETRY`]
+//!   later.
 
 use std::io::{self, ErrorKind};
 use std::net::SocketAddr;
@@ -30,7 +31,7 @@ pub(crate) struct Queues {
 #[derive(Debug, Default)]
 struct Queue {
     outgoing: Outgoing,
-    /// The system took no more; it is tried again then.
+    /// When the lane is tried again, if the system took no more on it.
     blocked_until: Option<Instant>,
 }
 
@@ -40,7 +41,7 @@ pub(crate) trait System {
     /// means that none left.
     fn send(&mut self, lane: usize, outgoing: &Outgoing) -> io::Result<usize>;
 
-    /// Tells of each error that waits on a lane, up to a bound.
+    /// Reports each error that waits on a lane, up to a bound.
     fn errors(&mut self, lane: usize, tell: &mut impl FnMut(Event<'_>));
 }
 
@@ -78,7 +79,7 @@ impl Queues {
         self.all.iter().filter_map(|queue| queue.blocked_until).min()
     }
 
-    /// Hands what waits to `system`, and tells what came of each datagram.
+    /// Hands what waits to `system`, and reports what became of each datagram.
     pub(crate) fn flush(&mut self, now: Instant, system: &mut impl System, tell: &mut impl FnMut(Event<'_>)) {
         for (lane, queue) in self.all.iter_mut().enumerate() {
             if queue.blocked_until.is_some_and(|until| now < until) {
@@ -196,7 +197,7 @@ impl Outgoing {
     }
 }
 
-/// How soon something that takes no more at the moment is tried again: a lane, or the writer.
+/// How soon a lane or the writer is tried again if it accepts nothing at the moment.
 pub(crate) const RETRY: Duration = Duration::from_millis(1);
 /// Failures in a row that may be those of earlier datagrams.
 const MOST_FAILURES: usize = 8;
@@ -212,7 +213,7 @@ mod tests {
         SocketAddr::from(([127, 0, 0, 1], port))
     }
 
-    /// Says of each datagram, by its port, what the next of these is.
+    /// Answers for each datagram with what the closure says about its lane and port.
     struct Scripted<F>(F);
 
     impl<F: FnMut(usize, u16) -> Result<(), i32>> System for Scripted<F> {
@@ -236,7 +237,7 @@ mod tests {
         queues.submit(lane, Slot::numbered(port.into()), to(port), &port.to_be_bytes())
     }
 
-    /// What was told, in a word and with the port of each.
+    /// The events of a flush, each as a word and a port.
     fn flush(
         queues: &mut Queues,
         now: Instant,

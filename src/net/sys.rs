@@ -321,7 +321,7 @@ impl Name {
     }
 }
 
-/// Reads what an entry of the error queue says: a `sock_extended_err`, and the address of the offender behind it
+/// Reads what an entry of the error queue says: a `sock_extended_err`, followed by the address of the offender
 /// (`SO_EE_OFFENDER`), which has no family if there is none.
 fn queued_error(data: &[u8]) -> Option<(Cause, Option<IpAddr>)> {
     let error: libc::sock_extended_err = read(data)?;

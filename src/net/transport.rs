@@ -1,8 +1,8 @@
-//! The one door to the network: whatever carries datagrams for a scan, its lanes, its errors and its counters included.
+//! The only interface to the network: it carries the datagrams of a scan, and includes lanes, errors and counters.
 //!
-//! A transport queues what is submitted for the lane that the address belongs to, which is its own business, and says
-//! what came of it. It is told when a descriptor of its own is ready and what time it is, so that one without
-//! descriptors, in virtual time, can stand in for it.
+//! A transport queues each submitted datagram on the lane of its address, and reports what became of it. Only the
+//! transport knows which lane that is. The caller says which descriptor is ready and what time it is, so that a transport
+//! without descriptors can take the place of sockets in virtual time.
 
 use std::net::{IpAddr, SocketAddr};
 use std::time::Instant;
@@ -16,17 +16,17 @@ use crate::engine::Slot;
 
 /// Sends and receives datagrams without waiting.
 pub(crate) trait Transport {
-    /// Has `registry` watch its descriptors, with tokens from `first` on.
+    /// Registers its descriptors with `registry`, with tokens from `first` on.
     fn register(&mut self, registry: &Registry, first: Token) -> Result<(), Error>;
 
-    /// Records that the descriptor with `token` is ready. Tokens that are none of its own are ignored.
+    /// Records that the descriptor with `token` is ready. Tokens that are not its own are ignored.
     fn handle_ready(&mut self, token: Token);
 
-    /// Tells of each error that waits, up to a bound.
+    /// Reports each error that waits, up to a bound.
     fn errors(&mut self, now: Instant, tell: &mut impl FnMut(Event<'_>));
 
-    /// Tells of each datagram that waits, up to a bound, and says how far everything has been received. `now` was taken
-    /// before the call. With `all`, every descriptor is looked at, whether it is known to be ready or not.
+    /// Reports each datagram that waits, up to a bound, and returns how far everything has been received. `now` was
+    /// taken before the call. With `all`, every descriptor is looked at, whether or not it is known to be ready.
     fn receive(&mut self, now: Instant, all: bool, tell: &mut impl FnMut(Event<'_>)) -> Received;
 
     /// Queues a datagram of `slot` for `to`. Call [`Transport::flush`] afterwards.
@@ -35,11 +35,11 @@ pub(crate) trait Transport {
     /// True while it is worth submitting another datagram before the next [`Transport::flush`].
     fn has_room(&self) -> bool;
 
-    /// Hands what is queued to the system, and tells what came of each datagram. A lane on which the system takes no more
-    /// keeps the others from nothing.
+    /// Hands what is queued to the system, and reports what became of each datagram. A lane on which the system accepts
+    /// nothing more does not hold up the others.
     fn flush(&mut self, now: Instant, tell: &mut impl FnMut(Event<'_>));
 
-    /// When [`Transport::flush`] is worth calling again, if the system has taken no more on a lane.
+    /// When [`Transport::flush`] is worth calling again, if the system accepts nothing more on a lane.
     fn blocked_until(&self) -> Option<Instant>;
 
     /// Datagrams that the kernel has dropped so far because a receive buffer was full.
@@ -52,10 +52,10 @@ pub(crate) trait Transport {
     fn granted(&self) -> Vec<Granted>;
 }
 
-/// What a transport tells of.
+/// What a transport reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Event<'a> {
-    /// A datagram came.
+    /// A datagram arrived.
     Datagram {
         /// Its sender.
         from: SocketAddr,
@@ -64,14 +64,14 @@ pub(crate) enum Event<'a> {
         /// Its bytes.
         data: &'a [u8],
     },
-    /// The system has taken a datagram.
+    /// The system has accepted a datagram.
     Accepted {
         /// As it was submitted.
         slot: Slot,
         /// As it was submitted.
         to: SocketAddr,
     },
-    /// There was no room for a datagram on the way to its address. It is not queued any more.
+    /// There was no room for a datagram on the way to its address. It is no longer queued.
     Congested {
         /// As it was submitted.
         slot: Slot,
@@ -80,7 +80,7 @@ pub(crate) enum Event<'a> {
         /// The system's error number.
         os_error: i32,
     },
-    /// The system takes no more on a lane at the moment. This datagram and those after it stay queued.
+    /// The system accepts nothing more on a lane at the moment. This datagram and those after it stay queued.
     Blocked {
         /// As it was submitted.
         slot: Slot,
@@ -109,14 +109,14 @@ pub(crate) struct Failure {
 pub(crate) struct Received {
     /// No descriptor is known to have more to give.
     pub drained: bool,
-    /// Everything that arrived before then has been told of; none if that is no later than it was.
+    /// Everything that arrived before this time has been reported; none if the time is no later than it was.
     pub until: Option<Instant>,
 }
 
 /// Why a datagram was not queued.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Refusal {
-    /// The system has taken nothing on the address's lane for a while, and a batch waits there already.
+    /// The system has accepted nothing on the address's lane for a while, and a batch already waits there.
     Full,
     /// There is no lane for such addresses; the system's error number says why.
     NoLane(i32),

@@ -1,7 +1,8 @@
-//! A turn of the loop, without its clock and its sleep: between an engine and a transport, at a time that the caller says.
+//! A turn of the loop, without its clock and its sleep: between an engine and a transport, at a time that the caller
+//! gives.
 //!
-//! Errors come first, then datagrams, then deadlines: only what everything that arrived by then has been received for is
-//! due, so that after a stall the answers that wait come before the time-outs. Then what may be sent leaves.
+//! Errors come first, then datagrams, then deadlines. A deadline is due only once everything that arrived before it has
+//! been received, so after a stall the waiting answers come before the time-outs. Then what may be sent leaves.
 
 use std::net::SocketAddr;
 use std::time::Instant;
@@ -11,7 +12,7 @@ use super::sys::Cause;
 use super::transport::{Event, Failure, Refusal, Transport};
 use crate::engine::{Engine, Oddity, Snapshot, Transmit};
 
-/// Whoever is told of a datagram that was not used: its sender, what is odd about it, and its bytes.
+/// Called for each datagram that was not used, with its sender, what is odd about it, and its bytes.
 pub(crate) type Odd<'a> = &'a mut dyn FnMut(SocketAddr, &Oddity, &[u8]);
 
 /// A transport, and what an engine exchanges with it in turns.
@@ -38,8 +39,8 @@ impl<T: Transport> Turn<T> {
         &mut self.transport
     }
 
-    /// The first half of a turn: what has come is given to `engine`, and then `now`, as far as everything has come. False
-    /// if more is known to wait.
+    /// The first half of a turn: gives `engine` what has arrived, and then `now`, or the time up to which everything
+    /// has been received. False if more is known to wait.
     pub(crate) fn receive(&mut self, engine: &mut Engine, now: Instant, odd: Odd<'_>) -> bool {
         self.transport.errors(now, &mut |event| tell(engine, now, event, odd));
         // An answer that has arrived by now comes before its time-out, however long the process was stopped: so everything
@@ -55,10 +56,10 @@ impl<T: Transport> Turn<T> {
         received.drained
     }
 
-    /// The second half: a batch of what may leave at `now` is sent. Then finished targets can be taken from the engine.
+    /// The second half: sends a batch of what may leave at `now`. Then finished targets can be taken from the engine.
     pub(crate) fn send(&mut self, engine: &mut Engine, now: Instant) {
         self.request.clear();
-        // Bounded by the room that there is, and by those for whom there is none.
+        // Bounded by the room in the queues, and by a batch of refusals.
         let mut refused = 0;
         while refused < BATCH
             && self.transport.has_room()
@@ -79,7 +80,7 @@ impl<T: Transport> Turn<T> {
     pub(crate) fn poll_timeout(&self, engine: &mut Engine, now: Instant) -> Option<Instant> {
         let deadline = engine.poll_timeout(now);
         match self.transport.blocked_until() {
-            // What the engine wants to send has to wait until then, however early that may leave.
+            // What the engine wants to send has to wait until then, however early it may leave.
             Some(retry) if !self.transport.has_room() => Some(retry),
             Some(retry) => Some(deadline.map_or(retry, |at| at.min(retry))),
             None => deadline,
@@ -102,8 +103,8 @@ fn refuse(engine: &mut Engine, now: Instant, Transmit { slot, to, .. }: Transmit
     }
 }
 
-/// Gives the engine what a transport tells.
-#[expect(clippy::inline_always, reason = "one copy less of each sender's address, right after it was written")]
+/// Gives the engine what a transport reports.
+#[expect(clippy::inline_always, reason = "saves a copy of each sender's address, right after it was written")]
 #[inline(always)]
 fn tell(engine: &mut Engine, now: Instant, event: Event<'_>, odd: Odd<'_>) {
     match event {

@@ -204,7 +204,7 @@ mod tests {
     fn a_refused_send_is_told_with_its_slot() {
         for path in [IoPath::Mmsg, IoPath::Portable] {
             let mut udp = Udp::open(&Local::default(), (true, false), path).unwrap();
-            // Nobody may broadcast who has not said that he wants to.
+            // A socket may not broadcast unless it has asked for permission.
             let to = SocketAddr::from(([255; 4], 9));
             udp.submit(Slot::numbered(7), to, b"x").unwrap();
             let mut told = Vec::new();

@@ -30,7 +30,7 @@ pub struct ListReport {
 }
 
 impl ListReport {
-    /// How a list server has ended whose origin is among `origins`.
+    /// How the list server whose origin is among `origins` ended.
     #[must_use]
     pub(crate) fn asked(end: &ListEnd, origins: &Origins) -> Self {
         Self {

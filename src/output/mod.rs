@@ -35,14 +35,14 @@ pub use table::{Look, harmless as printable};
 
 /// Turns records into bytes.
 pub trait RowFormat: Send {
-    /// Adds a record. What stands before all records is there from the start.
+    /// Adds a record. What precedes all records is there from the start.
     fn row(&mut self, record: &ServerRecord);
 
-    /// Adds what stands after all records; there will be no others. What is written before may lack it: a run that is cut
-    /// short has no end.
+    /// Adds what follows all records; there will be no others. An output may lack it: a run that is cut short does not
+    /// write it.
     fn finish(&mut self) {}
 
-    /// Bytes, about, of whole records that were added and not taken; zero when there are none.
+    /// The approximate number of bytes of complete records that were added and not taken; zero if there are none.
     fn len(&self) -> usize;
 
     /// True when there are none.

@@ -1,4 +1,5 @@
-//! Where records go: what takes them, and the usual one, which writes them to a destination in some format.
+//! Where records go: the trait for what takes them, and the usual sink, which writes them to a destination in some
+//! format.
 
 use std::io::ErrorKind;
 
@@ -7,7 +8,7 @@ use crate::record::ServerRecord;
 
 /// Takes the records of a run, on the writer's thread.
 pub trait Sink: Send {
-    /// Takes a record. After a failure no more are given, and the run ends.
+    /// Takes a record. After a failure it is given no more, and the run ends.
     fn record(&mut self, record: &ServerRecord) -> Result<(), OutputError>;
 
     /// Writes what waits; called about once a second, and after the last record.
@@ -15,7 +16,7 @@ pub trait Sink: Send {
         Ok(())
     }
 
-    /// Records that have arrived where they belong.
+    /// Records that have reached their destination.
     fn written(&self) -> u64;
 
     /// True if nobody wants further records: then the run ends, unless another sink does.
@@ -23,12 +24,12 @@ pub trait Sink: Send {
         false
     }
 
-    /// Completes what was written; called once, if the run has come to its end.
+    /// Completes what was written; called once, if the run reaches its end.
     fn commit(&mut self) -> Result<(), OutputError> {
         Ok(())
     }
 
-    /// Leaves nothing behind, because no target was asked.
+    /// Removes everything, because no target was asked.
     fn discard(&mut self) {}
 
     /// Where the records are, for the metadata.
@@ -37,7 +38,7 @@ pub trait Sink: Send {
     }
 }
 
-/// A sink that is borrowed, and looked at when the run is over.
+/// A sink that is borrowed, so that the caller can look at it after the run.
 impl<S: Sink + ?Sized> Sink for &mut S {
     fn record(&mut self, record: &ServerRecord) -> Result<(), OutputError> {
         (**self).record(record)
@@ -95,7 +96,7 @@ impl FileSink {
 }
 
 impl Sink for FileSink {
-    /// Writes when enough wait. After a failure it takes no more.
+    /// Writes once enough bytes wait. After a failure it takes no more.
     fn record(&mut self, record: &ServerRecord) -> Result<(), OutputError> {
         if self.state != State::Open {
             return Ok(());

@@ -10,7 +10,7 @@ use unicode_width::UnicodeWidthChar;
 use super::{RowFormat, value};
 use crate::record::{Column, Flags, Kind, ServerRecord, Status};
 
-/// How a table looks. [`Default`] is for what is no terminal: 120 cells, and no colours.
+/// How a table looks. [`Default`] is for outputs that are not a terminal: 120 cells, and no colours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Look {
@@ -211,8 +211,8 @@ fn cut(text: &str, width: usize) -> (String, usize) {
     (kept, used + 1)
 }
 
-/// `text` as it can be shown on a terminal, whoever wrote it: U+FFFD stands for each character that could control the
-/// terminal or mislead the reader (controls, line ends, marks of direction, invisible ones).
+/// `text` made safe for a terminal, whoever wrote it: U+FFFD replaces each character that could control the terminal or
+/// mislead the reader (controls, line ends, direction marks, invisible characters).
 #[must_use]
 pub fn harmless(text: &str) -> String {
     text.chars().map(shown).collect()

@@ -51,8 +51,8 @@ pub(crate) struct Writer<'a> {
 }
 
 impl<'a> Writer<'a> {
-    /// Records for which `filter` holds go to `sinks`, and datagrams to `raw`. `failed` is called once when nothing can be
-    /// written any more, or nobody wants it.
+    /// Gives records for which `filter` holds to `sinks`, and datagrams to `raw`. Calls `failed` once when nothing can
+    /// be written any more, or nobody wants more.
     #[must_use]
     pub(crate) fn new(
         assembler: Assembler,
@@ -71,8 +71,8 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Does `act` on every sink. When one fails, or the last one is closed, the run ends; what still comes is given to the
-    /// others.
+    /// Calls `act` on every sink. When one fails, or the last one is closed, the run ends; what still comes is given to
+    /// the others.
     fn each_sink(&mut self, mut act: impl FnMut(&mut dyn Sink) -> Result<(), OutputError>) {
         for sink in &mut self.report.sinks {
             if let Err(error) = act(sink.as_mut()) {

@@ -215,8 +215,8 @@ impl Ask<'_> {
 pub enum Step {
     /// Not for this query; the class is counted and the wait goes on.
     Ignore(Ignored),
-    /// A piece of a message: kept, and [`AnyProtocol::join`] looks at all pieces of this flight; what it puts together is
-    /// received again.
+    /// A piece of a message. It is kept, and [`AnyProtocol::join`] looks at all pieces of this flight; the message that
+    /// it puts together is then received like a datagram.
     Part,
     /// A whole answer: kept for [`AnyProtocol::decode`].
     Answer(Next),
@@ -251,7 +251,7 @@ pub enum Next {
     Listen(Duration),
     /// Nothing changes: what was awaited is still awaited.
     Stay,
-    /// What is being asked has failed, and this is why; [`AnyProtocol::silence`] says how to go on.
+    /// The current query has failed, and this is why; [`AnyProtocol::silence`] says how to go on.
     Skip(Status),
     /// Done. Without a kept answer the engine names the reason (a time-out, or what came instead).
     Finish,

@@ -17,7 +17,8 @@ macro_rules! registry {
             $($(#[$attribute])* $module(&'static $module::Dialect),)+
         }
 
-        /// What one query in any protocol of the registry remembers between datagrams. [`Default`] is before the first.
+        /// The state of one query between datagrams, in any protocol of the registry. [`Default`] is that before the
+        /// first.
         #[derive(Debug, Clone, Copy, Default)]
         pub struct AnySession(SessionOf);
 
@@ -45,7 +46,7 @@ macro_rules! registry {
                 match self.0 { $($(#[$attribute])* AnyDialect::$module(dialect) => dialect.spec(),)+ }
             }
 
-            /// Name of the protocol of the servers that are listed, if whom this one asks are list servers.
+            /// If this protocol is for list servers, the name of the protocol of the servers that they list.
             #[must_use]
             pub fn lists(&self) -> Option<&'static str> {
                 match self.0 { $($(#[$attribute])* AnyDialect::$module(dialect) => dialect.lists(),)+ }
@@ -96,7 +97,7 @@ macro_rules! registry {
                 })+ }
             }
 
-            /// The queries that are being asked: those that fail when nothing comes, or nothing good.
+            /// The queries in progress: those that fail if no answer comes, or no valid one.
             #[must_use]
             pub fn asking(&self, session: &AnySession, ask: &Ask<'_>) -> QuerySet {
                 match self.0 { $($(#[$attribute])* AnyDialect::$module(dialect) => {
@@ -113,22 +114,23 @@ macro_rules! registry {
                 match self.0 { $($(#[$attribute])* AnyDialect::$module(dialect) => dialect.silence(session.0.$module(), ask),)+ }
             }
 
-            /// Puts the pieces that came so far (in order of arrival, each with its header) together in `whole`, which is
-            /// empty.
+            /// Joins the pieces that have arrived so far (in order of arrival, each with its header) in `whole`, which
+            /// is empty.
             pub fn join(&self, session: &mut AnySession, parts: &[&[u8]], whole: &mut Vec<u8>) -> Join {
                 match self.0 { $($(#[$attribute])* AnyDialect::$module(dialect) => {
                     dialect.join(session.0.$module(), parts, whole)
                 })+ }
             }
 
-            /// Fills `record` from the answers that were kept, in order of arrival, behind which stand the pieces of
-            /// replies that never became whole.
+            /// Fills `record` from the answers that were kept, in order of arrival, followed by the pieces of replies
+            /// that stayed incomplete.
             pub fn decode(&self, answers: &[&[u8]], ask: &Ask<'_>, record: &mut ServerRecord) {
                 match self.0 { $($(#[$attribute])* AnyDialect::$module(dialect) => dialect.decode(answers, ask, record),)+ }
             }
 
-            /// Takes one datagram, a request too, or a joined message apart for a person. `others` are the pieces that
-            /// its server sent before: one may say how to read the next. What was read before an error stays in `notes`.
+            /// Dissects one datagram, which may be a request, or one joined message for a person to read. `others` are
+            /// the pieces that its server sent before: one may say how to read the next. What was read before an error
+            /// stays in `notes`.
             pub fn dissect(
                 &self, data: &[u8], others: &[&[u8]], notes: &mut Dissection,
             ) -> Result<(), DecodeError> {

@@ -31,7 +31,7 @@ pub(crate) struct Bench {
 }
 
 impl Bench {
-    /// Reads the targets, and waits until every name among them is resolved, or finally is not.
+    /// Reads the targets, and waits until every name among them has been resolved or has finally failed to.
     pub(crate) fn prepare(
         input: InputOptions,
         limits: &Limits,
@@ -89,8 +89,8 @@ impl Bench {
         self.network.io.as_str()
     }
 
-    /// Runs a round at `rate`, with sockets of its own, as a scan whose source goes round; none if it was stopped.
-    /// `tell_stopper` is told how to stop it.
+    /// Runs a round at `rate`, with sockets of its own, as a scan whose source repeats its targets; none if it was
+    /// stopped. `tell_stopper` is given the handle that stops it.
     pub(crate) fn round(
         &self,
         rate: Option<f64>,

@@ -1,4 +1,4 @@
-//! Files that a run must not mix up: nothing is written twice, or over what is read.
+//! Files that a run must not mix up: it writes nothing twice, and nothing over what it reads.
 
 use std::fs;
 use std::path::{Path, PathBuf};

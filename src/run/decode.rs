@@ -13,15 +13,15 @@ use crate::output::{OutputError, Sink, is_stdout};
 use crate::protocol::{self, AnyProtocol};
 use crate::record::QuerySet;
 
-/// What files of datagrams hold.
+/// The contents of files of datagrams.
 pub(crate) struct Captured {
     /// The files, up to the first that is damaged.
     pub files: Vec<CapturedFile>,
-    /// What cannot be read of the last one.
+    /// Why the rest of the last one cannot be read.
     pub damage: Option<Error>,
 }
 
-/// What a file holds.
+/// The contents of a file.
 pub(crate) struct CapturedFile {
     /// Its datagrams, in their order.
     pub datagrams: Vec<Datagram>,
@@ -30,7 +30,8 @@ pub(crate) struct CapturedFile {
 }
 
 impl Captured {
-    /// Reads the files at `paths`, of which `-` is standard input. Bad hex is the user's mistake: then nothing is read.
+    /// Reads the files at `paths`, of which `-` is standard input. Invalid hex is the user's mistake: then nothing is
+    /// read.
     pub(crate) fn read(paths: &[PathBuf], notices: &Notices) -> Result<Self, Error> {
         let mut captured = Self { files: Vec::new(), damage: None };
         for path in paths {
@@ -44,8 +45,8 @@ impl Captured {
         Ok(captured)
     }
 
-    /// Gives `sink` one record for each server. If no protocol is given each speaks the one that it seems to; if no queries
-    /// are given those were asked that the files say, or else that any server answered.
+    /// Gives `sink` one record for each server. If no protocol is given, each server's is recognised. If no queries are
+    /// given, they are those that the files say, or else those that any server answered.
     pub(crate) fn records(
         self,
         protocol: Option<AnyProtocol>,
@@ -71,7 +72,7 @@ impl Captured {
     }
 }
 
-/// Reads a file up to what cannot be read of it.
+/// Reads a file as far as it can be read.
 fn read_file(path: &Path, notices: &Notices) -> Result<(CapturedFile, Option<Error>), Error> {
     let name = if is_stdout(path) { "standard input".into() } else { path.display().to_string() };
     let input: Box<dyn Read> = if is_stdout(path) {
@@ -111,7 +112,7 @@ pub(crate) fn sort(files: impl Iterator<Item = Vec<Datagram>>, notices: &Notices
         notices(&format_args!("{left_out} datagrams left out: their servers sent thousands of others before"));
     }
     if strangers > 0 {
-        notices(&format_args!("{strangers} addresses left out: they speak no protocol that is known here"));
+        notices(&format_args!("{strangers} addresses left out: they speak no known protocol"));
     }
     recordings
 }

@@ -20,7 +20,7 @@ impl Farm {
             Ok(TargetSpec { hosts: Hosts::Farm { servers, parameters }, .. }) => {
                 Ok(Self(start_farm(farm_target(servers, parameters)?)?))
             }
-            Ok(_) => Err(Error::usage(format!("{text:?} is no farm: write farm:N, as in farm:200"))),
+            Ok(_) => Err(Error::usage(format!("{text:?} is not a farm: write farm:N, as in farm:200"))),
             Err(error) => Err(Error::usage(format!("{text:?}: {error}"))),
         }
     }

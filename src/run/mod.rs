@@ -1,4 +1,4 @@
-//! Options in, a run, its outcome: targets, engine, transport and writer are put together here, once.
+//! From options through a run to its outcome: the one place that connects targets, engine, transport and writer.
 //!
 //! ```text
 //! options ──► input ──► engine ◄──► transport         the thread that calls run
@@ -7,8 +7,8 @@
 //!                      consumer ──► sinks              a thread of its own
 //! ```
 //!
-//! Nothing here installs a signal handler, prints, or ends the process: what is worth saying goes to whoever asked for
-//! notices, and a [`Stopper`] ends a run early. Runs may follow each other or go on beside each other in one process.
+//! Nothing here installs a signal handler, prints, or ends the process. Messages go to the caller's notices, and a
+//! [`Stopper`] ends a run early. In one process, runs may follow each other or go on at the same time.
 
 pub(crate) mod bench;
 mod collisions;

@@ -30,8 +30,8 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// The outcome itself, unless the ledger does not add up, or an output or the metadata could not be written: then that
-    /// is the error. A run that was stopped early is none.
+    /// Returns the outcome itself, or an error if the ledger does not add up, or if an output or the metadata could not
+    /// be written. A run that was stopped early is not an error.
     pub fn into_result(mut self) -> Result<Self, Error> {
         let imbalances: Vec<_> = self.ledger().check().iter().map(ToString::to_string).collect();
         if !imbalances.is_empty() {

@@ -1,4 +1,4 @@
-//! What is left of a run: outputs that take their names, and metadata beside them.
+//! The end of a run: outputs get their final names, and metadata are written beside them.
 
 use std::fs;
 use std::path::Path;

@@ -24,7 +24,7 @@ use crate::output::{Assembler, Clones, Destination, Epoch, FileSink, Look, Outpu
 use crate::record::{Selection, ServerRecord};
 use crate::target::{Source, Tally};
 
-/// A scan that is being put together.
+/// A scan that is being set up.
 pub struct Scan<'a> {
     options: ScanOptions,
     /// What iterators give.
@@ -36,7 +36,7 @@ pub struct Scan<'a> {
     notices: Notices,
 }
 
-/// Whoever is told what is worth saying to a person.
+/// Receives messages for a person.
 pub(crate) type Notices = Arc<dyn Fn(&dyn Display) + Send + Sync>;
 
 type Addresses = Box<dyn Iterator<Item = SocketAddr> + Send>;
@@ -64,11 +64,11 @@ impl<'a> Scan<'a> {
         Self { options, given: Vec::new(), source: None, sinks: Vec::new(), look: Look::default(), notices }
     }
 
-    /// Asks these addresses too, in the usual protocol. They are treated like lines of a file: each is asked once, and
-    /// reserved, private and excluded ones are left out. The iterator is called on the thread that runs the scan, as far
-    /// as there is room for targets, and must not wait.
+    /// Asks these addresses too, in the default protocol. They are treated like lines of a file: each is asked once,
+    /// and reserved, private and excluded ones are left out. The iterator is called on the thread that runs the scan,
+    /// whenever there is room for targets, and must not block.
     ///
-    /// Nobody knows beforehand where they are: unless the options say otherwise, the pace is that of a scan of the Internet
+    /// Where they are is not known beforehand: unless the options say otherwise, the pace is that of a scan of the Internet,
     /// even if all of them are on loopback.
     #[must_use]
     pub fn with_targets<I>(mut self, targets: I) -> Self
@@ -79,12 +79,11 @@ impl<'a> Scan<'a> {
         self
     }
 
-    /// Asks the targets of `source` and no others, each by the one of `plans` that it names. Nothing is left out, and
-    /// nobody but the source sees to it that each target comes once. A scan that has other targets as well cannot be
-    /// prepared.
+    /// Asks only the targets of `source`, each by the one of `plans` that it names. Nothing is left out, and the source
+    /// itself must ensure that each target comes once. [`Scan::prepare`] refuses a scan that has other targets as well.
     ///
-    /// Loopback is no exception here: unless the options say otherwise, the pace is that of a scan of the Internet. The run
-    /// panics if a target names a plan that is not there, or one without legs.
+    /// Loopback is no exception here: unless the options say otherwise, the pace is that of a scan of the Internet. The
+    /// run panics if a target names a plan that does not exist, or one without legs.
     #[must_use]
     pub fn with_source(self, source: impl Source + 'static, plans: Vec<Plan>) -> Self {
         Self { source: Some((Box::new(source), plans)), ..self }
@@ -98,14 +97,14 @@ impl<'a> Scan<'a> {
     }
 
     /// Calls `call` with each record for which [`OutputOptions::condition`] holds, on the writer's thread, in the order in
-    /// which targets end. While it takes its time,
-    /// answers wait; while more than a few MiB wait, no new target is asked. If it panics, the run ends and panics too.
+    /// which targets end. While it runs, answers wait; while more than a few MiB wait, no new target is asked. If it panics,
+    /// the run ends and panics too.
     #[must_use]
     pub fn for_each(self, call: impl FnMut(&ServerRecord) + Send + 'a) -> Self {
         self.with_sink(ForEach::new(call))
     }
 
-    /// Tells `notices` what is worth saying to a person: lines that cannot be read, and what holds up a list. It is called
+    /// Passes messages for a person to `notices`: lines that cannot be read, and what holds up a list. It may be called
     /// on any thread.
     #[must_use]
     pub fn with_notices(self, notices: impl Fn(&dyn Display) + Send + Sync + 'static) -> Self {
@@ -177,7 +176,7 @@ impl<'a> Scan<'a> {
         Ok(Run { session, writer, publisher, _farm: farm })
     }
 
-    /// The targets, as they would be asked, and the names of the lists that would be: none of those is asked.
+    /// The targets as they would be asked, and the names of the lists that would be asked. Asks none of them.
     pub(crate) fn dry_run(self) -> Result<(Opened, Vec<Arc<str>>), Error> {
         let (_, unix_us) = read_clocks();
         let Self { options, notices, .. } = self;
@@ -199,16 +198,16 @@ impl Run<'_> {
         self.session.stopper()
     }
 
-    /// What became of the input by now.
+    /// What became of the input so far.
     pub(crate) fn tally(&self) -> Tally {
         self.publisher.account.tally()
     }
 
-    /// Runs until every target has ended and its record is where it belongs, or until it is stopped. `watch` is called on
-    /// this thread.
+    /// Runs until every target has ended and its record has reached its destination, or until it is stopped. `watch` is
+    /// called on this thread.
     ///
-    /// What keeps the scan itself from going on is an error. An output that fails ends the run and is in the outcome, which
-    /// [`Outcome::into_result`] makes an error of.
+    /// Returns an error if the scan itself cannot go on. An output that fails ends the run and is in the outcome, which
+    /// [`Outcome::into_result`] turns into an error.
     pub fn run(self, watch: &mut dyn Watch) -> Result<Outcome, Error> {
         let (ended, report) = self.session.run(self.writer, watch)?;
         Ok(self.publisher.publish(ended, report))
@@ -237,7 +236,7 @@ impl Ready {
     }
 }
 
-/// Tells of lines that could not be read.
+/// Reports lines that could not be read.
 fn notices_of(files: &FilesRead, notices: &Notices) {
     for complaint in &files.complaints {
         notices(complaint);
@@ -271,7 +270,7 @@ fn claim_addresses(network: &NetworkOptions) -> Result<(), Error> {
     let ipv4 = network.local.ipv4.map(Into::into);
     for ip in ipv4.into_iter().chain(network.local.ipv6.map(Into::into)) {
         if let Err(reason) = socket::claim(ip) {
-            return Err(Error::usage(format!("--source-ip: {ip} is no address of this machine: {reason}")));
+            return Err(Error::usage(format!("--source-ip: {ip} is not an address of this machine: {reason}")));
         }
     }
     Ok(())

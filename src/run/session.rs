@@ -1,4 +1,4 @@
-//! A run as two threads: the loop on this one, whoever consumes its batches on another.
+//! A run as two threads: the loop on this one, and the consumer of its batches on another.
 
 use std::net::SocketAddr;
 use std::panic;
@@ -41,7 +41,8 @@ impl Session {
         self.driver.local_addresses()
     }
 
-    /// Runs until every target has ended and `consumer` has taken it. If `consumer` panics, the run ends and so does this.
+    /// Runs until every target has ended and `consumer` has taken it. If `consumer` panics, the run ends and this
+    /// panics too.
     pub(super) fn run<C: Consumer>(self, consumer: C, watch: &mut dyn Watch) -> Result<(Outcome, C::Report), Error> {
         let Self { driver, batches, returned } = self;
         let end = EndOnPanic(driver.stopper());
@@ -49,7 +50,7 @@ impl Session {
             let consuming = consume(scope, consumer, batches, returned, end)?;
             // The driver closes the channel when it returns, whether well or not, and the consumer ends when that is empty.
             let outcome = driver.run(watch);
-            // A panic is most likely one in code of the caller's, which is called on that thread.
+            // A panic most likely comes from the caller's code, which is called on that thread.
             let report = consuming.join().unwrap_or_else(|reason| panic::resume_unwind(reason));
             Ok((outcome?, report))
         })
@@ -84,7 +85,7 @@ fn consume<'scope, C: Consumer + 'scope>(
     consuming.map_err(|source| Error::Input { name: "a thread".into(), source })
 }
 
-/// Stops a run of whose targets nobody will take any more.
+/// Stops a run if its consumer panics, since nobody will take its targets any more.
 struct EndOnPanic(Stopper);
 
 impl Drop for EndOnPanic {

@@ -1,7 +1,7 @@
 //! Addresses as sorted, disjoint spans: 8 bytes for a span of IPv4 addresses, 32 for one of IPv6 addresses.
 //!
-//! Whether an address is in the set takes about the same time however many spans there are: the upper half of an IPv4
-//! address says between which two places of the sorted spans to look.
+//! A lookup takes about the same time however many spans there are: the upper half of an IPv4 address says between
+//! which two places of the sorted spans to look.
 
 use super::ip_range::{IpRange, ipv4_key, is_ipv4};
 
@@ -16,7 +16,7 @@ pub(super) struct AddressSet {
 }
 
 impl AddressSet {
-    /// Adds addresses. Call [`AddressSet::settle`] before asking for any.
+    /// Adds addresses. Call [`AddressSet::settle`] before you look any up.
     pub(super) fn insert(&mut self, hosts: IpRange) {
         for (first, last) in hosts.pieces() {
             if is_ipv4(first) {
@@ -45,19 +45,19 @@ impl AddressSet {
         }
     }
 
-    /// Whether the address with this key is in it.
+    /// Whether the address with this key is in the set.
     pub(super) fn contains(&self, key: u128) -> bool {
         self.next(key).is_some_and(|(first, _)| first <= key)
     }
 
-    /// The first span that ends at `key` or behind it, as (first, last), both included.
+    /// The first span that ends at `key` or after it, as (first, last), both included.
     pub(super) fn next(&self, key: u128) -> Option<(u128, u128)> {
         let next_ipv6 = |key| {
             let place = self.ipv6.partition_point(|span| span.1 < key);
             self.ipv6.get(place).copied()
         };
         let ipv4 = self.next_ipv4(key);
-        // Spans of IPv6 lie before and behind those of IPv4, and never across them.
+        // Spans of IPv6 lie before and after those of IPv4, and never across them.
         if is_ipv4(key) {
             return ipv4.or_else(|| next_ipv6(key));
         }
@@ -92,7 +92,7 @@ fn join<T: Ord + Copy>(touch: bool, next: (T, T), span: &mut (T, T)) -> bool {
     touch
 }
 
-/// Spans that are found as soon without an index.
+/// Up to this many spans are found as fast without an index.
 const FEW: usize = 64;
 
 #[cfg(test)]

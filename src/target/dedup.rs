@@ -1,9 +1,9 @@
-//! The one owner of "each target once": it knows the set, and what has become known since.
+//! The only place that ensures "each target once": it knows the set, and what has become known since.
 //!
-//! A target is a plan at an address. The set is without repetitions to begin with; whatever comes later (a name, a line
-//! of standard input, a server of a list) is compared with the set and with what came before it. Nothing is remembered
-//! for a target of a range: ranges, those of the set and later ones, are spans of addresses; the single targets of the
-//! set are looked up where they lie, and a later single takes 8 bytes and a share of a hash table.
+//! A target is a plan at an address. The set is without repetitions to begin with. Whatever comes later (a name, a line
+//! of standard input, a server of a list) is compared with the set and with what came before it. Targets of a range
+//! take no memory: ranges, those of the set and later ones, are kept as spans of addresses. The single targets of the
+//! set are looked up in place; a later single takes 8 bytes plus its share of a hash table.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -66,8 +66,8 @@ impl Dedup {
     /// Remembers each of `hosts` on each of `ports` as targets of `plan` that `origin` names, without what `zones` leave
     /// out, and returns those that are new as far as ranges are known: ask [`Dedup::is_single`] for each of them.
     ///
-    /// Whatever is left out, or known from another range, is counted in `tally`, and so is everything as read. The caller
-    /// has made sure that all targets together stay below 2^63.
+    /// Counts everything in `tally` as read, and also what is left out or known from another range. The caller has made
+    /// sure that all targets together stay below 2^63.
     #[must_use = "what is not returned is not asked"]
     pub(crate) fn insert_range(
         &mut self,

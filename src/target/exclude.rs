@@ -1,11 +1,11 @@
-//! What is not to be asked: the blocklist and the user's own exclusions.
+//! What must not be asked: the blocklist and the user's own exclusions.
 //!
 //! The user's word comes first (a private address that is also listed counts as listed), then the blocklist. Nothing
 //! but the user's word excludes loopback.
 //!
-//! Exclusions are kept in layers, each sorted and disjoint, so that a million of them take a few bytes each: addresses that
-//! are excluded altogether, single IPv4 addresses on single ports, and the rest. Zones, between which nothing changes, are
-//! put together where somebody looks at them.
+//! Exclusions are kept in layers, each sorted and disjoint, so that a million of them take a few bytes each. The layers
+//! are addresses that are excluded altogether, single IPv4 addresses on single ports, and the rest. Zones, within which
+//! nothing changes, are assembled when they are needed.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -35,7 +35,7 @@ struct Listed {
     ports: Arc<Ports>,
 }
 
-/// Exclusions as they are applied; clones are the same.
+/// Exclusions as they are applied; clones share them.
 #[derive(Debug, Clone)]
 pub(crate) struct Zones(Arc<Layers>);
 
@@ -138,7 +138,7 @@ impl Zones {
 }
 
 impl Layers {
-    /// What the blocklist says of the first addresses from `key` on of which it says anything.
+    /// What the blocklist says about the first addresses, from `key` on, that it covers.
     fn class(&self, key: u128) -> Option<(u128, u128, Class)> {
         self.classes.get(self.classes.partition_point(|class| class.1 < key)).copied()
     }

@@ -87,7 +87,7 @@ pub trait Source: Send {
     /// Takes an address that `list`, a list server that was given as a target, has named for the first time.
     fn handle_found(&mut self, _list: Target, _address: SocketAddr) {}
 
-    /// No target will be taken any more: what has arrived by now is taken in, so that it is in the account.
+    /// Records that no more targets will be taken. Takes in what has arrived so far, so that the account includes it.
     fn handle_stop(&mut self) {}
 
     /// How many targets are left, as far as they are known. If the run stops early, they count as not started.

@@ -1,7 +1,7 @@
 //! Who named the targets: a table that grows while the scan runs.
 //!
-//! What a list says about a target is as large as a row, and wanted once, for its row: such an origin is given up when it
-//! is taken, so that a list of a million servers takes no more memory than those of them that are under way.
+//! What a list says about a target is as large as a row, and is needed once, for that row. So such an origin is freed
+//! when it is taken, and a list of a million servers takes only as much memory as those of them in flight.
 
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -14,7 +14,7 @@ pub struct Origins(Arc<RwLock<Table>>);
 #[derive(Debug, Default)]
 struct Table {
     all: Vec<Origin>,
-    /// Numbers that were given up.
+    /// Numbers that are free again.
     free: Vec<u32>,
 }
 
@@ -38,8 +38,8 @@ impl Origins {
         self.0.read().unwrap_or_else(PoisonError::into_inner).all.get(number as usize).cloned()
     }
 
-    /// The same for the row of a target: if it holds what a list says about that target alone, it is given up, and its
-    /// number goes to another one.
+    /// The same for the row of a target. If the origin holds what a list says about that target alone, it is freed, and
+    /// its number is reused.
     #[must_use]
     pub fn take(&self, number: u32) -> Option<Origin> {
         let origin = self.find(number)?;

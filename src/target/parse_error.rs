@@ -43,7 +43,7 @@ pub enum ParseError {
     BlockTooLarge {
         /// The block.
         block: Box<str>,
-        /// Bits of its addresses behind the prefix.
+        /// Bits of its addresses after the prefix.
         bits: u8,
     },
     /// An IPv6 range of more than 2^24 addresses.

@@ -26,7 +26,7 @@ use super::{Order, Source, Target};
 pub(crate) struct TargetSet {
     /// By mention, or (when the order is shuffled) by target, as the builder has sorted them.
     singles: Vec<Single>,
-    /// The singles' places by target, where they are sorted by mention and somebody looks for them.
+    /// The singles' places by target; needed only if they are sorted by mention and somebody looks them up.
     by_target: Vec<u32>,
     /// Group by group.
     segments: Vec<Segment>,

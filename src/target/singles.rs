@@ -1,4 +1,4 @@
-//! Single IPv4 targets, of which a file may hold ten million: 16 bytes each, sorted and thinned where they lie.
+//! Single IPv4 targets, of which a file may hold ten million: 16 bytes each, sorted and deduplicated in place.
 
 use super::Tally;
 use super::claim::Block;

@@ -231,16 +231,8 @@ fn no_input_is_overwritten_however_it_is_named() {
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{said}");
     assert!(said.contains("is taken by an input or another output"), "{said}");
-    let key = folder.run(&[
-        "scan",
-        "127.0.0.1:9",
-        "--from",
-        "steam-api:",
-        "--steam-key-file",
-        "steam.key",
-        "-o",
-        "steam.key",
-    ]);
+    let key =
+        folder.run(&["scan", "127.0.0.1:9", "--from", "steam-api:", "--steam-key-file", "key.csv", "-o", "key.csv"]);
     assert_eq!(key.code, Some(2), "{key}");
     assert!(key.stderr.contains("key.csv is taken by an input"), "{key}");
 

@@ -147,6 +147,6 @@ fn a_network_that_is_not_routed_here_is_refused_with_the_command_that_does_it() 
     let folder = Folder::new();
     let refused = folder.run(&["farm", "--bind", "192.0.2.0/24", "--clients", "10.0.0.0/8"]);
     assert_eq!(refused.code, Some(2), "{refused}");
-    assert!(refused.stderr.contains("192.0.2.1 is no address of this machine"), "{refused}");
+    assert!(refused.stderr.contains("192.0.2.1 is not an address of this machine"), "{refused}");
     assert!(refused.stderr.contains("`ip route add local 192.0.2.0/24 dev lo`"), "{refused}");
 }

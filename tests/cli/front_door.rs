@@ -245,8 +245,8 @@ fn the_sender_is_who_we_say_or_the_run_does_not_start() {
     let (_, sender) = server.recv_from(&mut [0; 64]).unwrap();
     assert_eq!(sender.to_string(), format!("127.5.6.7:{port}"));
     for (flag, value, reason) in [
-        ("--source-ip", "192.0.2.9", "192.0.2.9 is no address of this machine"),
-        ("--bind", "192.0.2.9", "192.0.2.9 is no address of this machine"),
+        ("--source-ip", "192.0.2.9", "192.0.2.9 is not an address of this machine"),
+        ("--bind", "192.0.2.9", "192.0.2.9 is not an address of this machine"),
         ("--source-port", "40000,40010", "is not one port or range"),
     ] {
         let run = folder.run(&["scan", &target, flag, value]);

@@ -238,7 +238,10 @@ fn mistakes_are_answered_with_what_to_write() {
         (&["scan", "valve-master://127.0.0.1"], "`fragscan scan --from valve-master://HOST:PORT` asks them"),
         (&["query", "valve-master://127.0.0.1"], "`fragscan list valve-master://HOST:PORT` prints its servers"),
         (&["bench", "valve-master://127.0.0.1"], "`fragscan list valve-master://HOST:PORT` prints its servers"),
-        (&["list", "valve-master://127.0.0.1", "--source-ip", "192.0.2.9"], "192.0.2.9 is no address of this machine"),
+        (
+            &["list", "valve-master://127.0.0.1", "--source-ip", "192.0.2.9"],
+            "192.0.2.9 is not an address of this machine",
+        ),
         (&["list", "valve-master://127.0.0.1", "--source-port", "0"], "--source-port: port 0"),
         (&["list", "valve-master://127.0.0.1", "-b", "missing.txt"], "missing.txt"),
         (&["scan", "127.0.0.1", "--protocol", "hl1-master"], "hl1-master is a kind of list"),

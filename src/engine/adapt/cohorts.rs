@@ -1,7 +1,7 @@
 //! Datagrams counted in cohorts, by the time at which they were sent.
 //!
 //! A cohort is complete one time-out after its last datagram may have left: by then each is answered or silent. First
-//! datagrams are told apart from follow-ups, which go to hosts that are there: the two are never silent equally often.
+//! datagrams are counted apart from follow-ups, which go to hosts that exist: the two are never silent equally often.
 //! Retries are not counted.
 
 use std::collections::VecDeque;
@@ -39,12 +39,12 @@ impl Cohorts {
         Self { began: now, timeout, open: VecDeque::new() }
     }
 
-    /// Time in which the datagrams of one are sent: a tenth of a time-out, so that few are open at a time.
+    /// How long one cohort lasts: a tenth of a time-out, so that few are open at a time.
     pub(super) fn length(&self) -> Duration {
         (self.timeout / 10).max(SHORTEST)
     }
 
-    /// Counts a datagram that leaves at `now` for `cause`, at no more than `rate` per second, if that adapts.
+    /// Counts a datagram that leaves at `now` for `cause`, at no more than `rate` per second, if the rate adapts.
     pub(super) fn count_sent(&mut self, now: Instant, cause: Cause, rate: Option<f64>) {
         let number = self.number(now);
         if self.open.back().is_none_or(|cohort| cohort.number < number) {

@@ -1,7 +1,7 @@
 //! A limit that adapts, and the history of its changes.
 //!
-//! It grows by a share of itself per second, and only for as long as it was reached. The share is taken anew at each
-//! doubling, so that growth between doublings is linear.
+//! It grows by a share of itself per second, and only while it is reached. The share is recomputed at each doubling, so
+//! that growth between doublings is linear.
 
 use std::time::Duration;
 
@@ -63,7 +63,7 @@ pub(super) struct AdaptiveLimit {
     /// What it grows by in a second is a share of this.
     base: f64,
     share: f64,
-    /// How long it was reached since it grew last.
+    /// How long it has been reached since it last grew.
     pub(super) unproven: Duration,
     pub(super) history: LimitHistory,
 }

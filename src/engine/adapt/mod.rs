@@ -1,13 +1,13 @@
 //! A window and a rate that adapt: they grow linearly while nothing is lost, and are halved when something is.
 //!
-//! What is lost on this machine (a full receive buffer, a full send queue) is reported and acted on at once. What is lost
-//! on the way is silence, and so is a host that is not there. Therefore [`silence`] looks for a rise of it, in
-//! [`cohorts`] of datagrams. A cohort counts only if it was sent after the last decrease: what was sent before is no
-//! evidence against what is in force now.
+//! What is lost on this machine (a full receive buffer, a full send queue) is reported and acted on at once. A datagram
+//! that is lost on the way shows only as silence, and so does a host that does not exist. Therefore [`silence`] looks
+//! for a rise in the timeout rate, over [`cohorts`] of datagrams. A cohort counts only if it was sent after the last
+//! decrease: what was sent before says nothing about the limits that are now in force.
 //!
-//! A run that begins above what the path takes knows nothing but loss, and takes it for usual. Therefore, where
+//! A run that begins above what the path can carry has seen nothing but loss, and takes it for usual. Therefore, where
 //! follow-ups are usually silent (or first datagrams, if there are no follow-ups), some decreases go twice as deep, to
-//! see whether that ends it.
+//! see whether the loss ends.
 
 use std::time::{Duration, Instant};
 

@@ -1,7 +1,7 @@
 //! How much of what is sent stays unanswered, and whether that is more than usual.
 //!
-//! Silence by itself says nothing: of a usual list a third of the hosts is not there. A significant rise does. Each
-//! sample is compared with a moving average of those before.
+//! A timeout rate by itself says nothing: in a typical list, a third of the hosts do not exist. A significant rise
+//! does. Each sample is compared with a moving average of the earlier ones.
 
 /// Datagrams that were sent, and those of them that stayed unanswered.
 #[derive(Debug, Clone, Copy, Default)]
@@ -17,7 +17,7 @@ pub(super) struct Silence {
     usual: Option<f64>,
 }
 
-/// What a sample says.
+/// What a sample shows.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
     /// No more than usual was unanswered.
@@ -52,7 +52,7 @@ impl Silence {
         self.usual.map(|usual| usual > LEAST_RISE)
     }
 
-    /// Begins a new sample; what is usual stays.
+    /// Begins a new sample and keeps the average.
     pub(super) fn forget(&mut self) {
         self.lately = Count::default();
     }
@@ -62,7 +62,7 @@ impl Silence {
 const ENOUGH: u32 = 400;
 /// Standard errors that are no accident: with some ten verdicts a second, one in an hour or two is.
 const SURE: f64 = 3.5;
-/// A rise of the share that is worth halving the pace.
+/// A rise in the share that justifies halving the pace.
 const LEAST_RISE: f64 = 0.02;
 /// How much a verdict moves what is usual: one of less silence or of a rise, and one of a little more silence. A pace that
 /// grows must not drag it along, or nothing would ever be a rise.

@@ -1,4 +1,4 @@
-//! A transport in virtual time: a farm behind a lossy link, and a system between that may block, refuse and report.
+//! A transport in virtual time: a farm behind a lossy link, and in between a system that may block, refuse and report.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -29,7 +29,7 @@ pub(crate) struct World {
     began: Instant,
     /// When each datagram left, and where it went.
     pub sent: Vec<(Duration, SocketAddr)>,
-    /// What the system says to a datagram that is handed to it so late, on a lane and for an address.
+    /// What the system answers when it is given a datagram at this time, on this lane and for this address.
     pub system: Box<dyn FnMut(Duration, usize, SocketAddr) -> io::Result<()>>,
     /// How much the way to the servers takes, if not everything.
     pub path: Option<Bucket>,
@@ -40,7 +40,7 @@ pub(crate) struct World {
     farm: Farm,
     there: Link,
     back: Link,
-    /// What happens, by when, and by its number among what happens then.
+    /// Events, by their time and by their number among those of the same time.
     events: BTreeMap<(Instant, u64), Happening>,
     number: u64,
     failures: Vec<Failure>,
@@ -110,7 +110,7 @@ impl Network {
         &mut self.world
     }
 
-    /// So many lanes, which take turns by the last byte of an address.
+    /// Uses this many lanes; the last byte of an address selects its lane.
     pub(crate) fn set_lanes(&mut self, lanes: usize) {
         self.queues = Queues::new(lanes);
         self.world.lanes = lanes;
@@ -124,7 +124,7 @@ impl World {
         usize::from(ip.octets()[3]) % self.lanes
     }
 
-    /// When something happens next.
+    /// When the next event happens.
     pub(crate) fn next(&self) -> Option<Instant> {
         self.events.keys().next().map(|(at, _)| *at)
     }
@@ -139,7 +139,7 @@ impl World {
         self.push(self.now + time, failure(to, offender, icmp));
     }
 
-    /// What is due by `now` happens. Times are those of the arrival: the loop may have been away.
+    /// Makes happen what is due by `now`, with the times of arrival: the loop may have been away.
     fn go_on_until(&mut self, now: Instant) {
         let client = SocketAddr::from(([127, 0, 0, 1], 50_000));
         while let Some(event) = self.events.first_entry().filter(|event| event.key().0 <= now) {

@@ -42,7 +42,7 @@ struct Case {
     order: Order,
     window: usize,
     host_gap: Duration,
-    /// Of the order and of the interleaving.
+    /// Seed of the order and of the interleaving.
     seed: u64,
 }
 
@@ -92,7 +92,7 @@ fn some_case() -> impl Strategy<Value = Case> {
     (named, lists, pace).prop_map(
         |((arguments, file, stdin), (here, there, fetched, given), (input, window, host_gap, seed))| {
             let order = if input { Order::Input } else { Order::Shuffled };
-            // Who types a line that says nothing is told so before anything runs.
+            // A user who types an invalid line is told so before anything runs.
             let arguments = arguments.into_iter().filter(|named| !matches!(named, Named::Bad)).collect();
             Case { arguments, file, stdin, lists: [here, there], fetched, given, order, window, host_gap, seed }
         },
@@ -109,7 +109,7 @@ struct Account {
     tally: Tally,
 }
 
-/// The twin: every target by itself. Whether it is asked depends on nothing but who names it.
+/// The twin, which looks at every target by itself. Whether one is asked depends on nothing but who names it.
 fn twin(case: &Case) -> Account {
     let zones = Exclusions::new(false).into_zones();
     let mut account = Account::default();
@@ -183,7 +183,7 @@ fn addresses(hosts: IpRange) -> Vec<IpAddr> {
     }
 }
 
-/// What is still to come, from outside of the engine.
+/// What is still to come, from outside the engine.
 struct Outside {
     stdin: Option<Sender<Item>>,
     lines: std::vec::IntoIter<Named>,
@@ -215,7 +215,7 @@ impl Outside {
         self.stdin.is_none() && self.fetched.is_none() && self.pages.is_empty()
     }
 
-    /// Something happens, which `rng` chooses: a line is written, a name resolved, a server named.
+    /// Makes something happen, which `rng` chooses: a line is written, a name resolved, a server named.
     fn happen(&mut self, rng: &mut Rng, case: &Case, engine: &mut Engine, now: Instant) {
         match rng.below(5) {
             0 | 1 => match self.lines.next() {
@@ -358,7 +358,7 @@ fn run(case: &Case, stop_in_turn: Option<u64>) -> Account {
         if engine.is_done() {
             break;
         }
-        // Whoever waits for the outside alone is not asked before something happens there.
+        // A stream that waits only for the outside is not asked again before something happens there.
         let next = engine.poll_timeout(now).unwrap_or(now + MS);
         let soon = if outside.is_over() { next } else { next.min(now + rng.below(20) as u32 * MS) };
         now = soon.max(now);

@@ -15,7 +15,7 @@ fn blocking(scan: &mut Simulation, lanes: usize, until: Duration) {
         );
 }
 
-/// When what left on each lane did.
+/// When datagrams left, by lane.
 fn times(scan: &mut Simulation) -> [Vec<Duration>; 2] {
     let sent = std::mem::take(&mut scan.sent);
     [0, 1].map(|lane| sent.iter().filter(|(_, to)| scan.world().lane(*to) == lane).map(|(at, _)| *at).collect())
@@ -53,7 +53,7 @@ fn a_lane_that_blocks_holds_up_no_other_and_its_end_is_no_burst() {
     assert!(first <= 106 + 64 && (990..=1_010).contains(&then), "{first} and {then}");
     // It is tried again each millisecond.
     assert!((400..=501).contains(&datagrams.blocked), "{}", datagrams.blocked);
-    assert_eq!(datagrams.congested, 0, "whom there is no room for is asked for once");
+    assert_eq!(datagrams.congested, 0, "a datagram without room is asked for once");
 }
 
 #[test]
