@@ -72,6 +72,7 @@ pub struct SteamOptions {
 
 /// What is spoken with targets that name no protocol.
 #[derive(Debug, Clone, Copy, Default)]
+#[non_exhaustive]
 pub enum Spoken {
     /// A2S; with servers of a list, what such lists list.
     #[default]
