@@ -18,7 +18,7 @@ use super::{Datagram, Direction, Error, layers};
 
 /// What is wrong with a line of hex digits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum HexError {
+pub(crate) enum HexError {
     /// A character that does not belong there.
     #[error("{0:?} is not a hex digit")]
     NotHex(char),

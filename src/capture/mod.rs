@@ -70,7 +70,7 @@ pub(crate) struct Reading {
 
 /// Why a file cannot be read.
 #[derive(Debug, thiserror::Error)]
-pub enum Error {
+pub(crate) enum Error {
     /// The system, or what unpacks a packed file, says so.
     #[error("reading {name}: {source}")]
     Io {

@@ -79,6 +79,7 @@ pub struct SteamOptions {
 
 /// What to speak with targets that name no protocol.
 #[derive(Debug, Clone, Copy, Default)]
+#[non_exhaustive]
 pub enum Spoken {
     /// A2S; for servers from a list, the protocol that such lists are for.
     #[default]

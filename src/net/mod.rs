@@ -57,4 +57,4 @@ impl Error {
 }
 
 /// Datagrams of a batch: enough to share the cost of a call, few enough to read between batches.
-pub const BATCH: usize = 64;
+pub(crate) const BATCH: usize = 64;
