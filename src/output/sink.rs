@@ -106,9 +106,19 @@ impl Sink for FileSink {
         if self.format.len() >= ENOUGH { self.flush() } else { Ok(()) }
     }
 
-    /// What stands before the records is written with the first of them. A reader that has closed its end is no error.
+    /// A reader that has closed its end is no error.
     fn flush(&mut self) -> Result<(), OutputError> {
-        if self.waiting == 0 { Ok(()) } else { self.write() }
+        if self.state != State::Open || self.format.is_empty() {
+            return Ok(());
+        }
+        self.format.take(&mut self.buffer);
+        if let Err(error) = self.destination.write(&self.buffer) {
+            let closed = error.source.kind() == ErrorKind::BrokenPipe;
+            self.state = if closed { State::Closed } else { State::Failed };
+            return if closed { Ok(()) } else { Err(error) };
+        }
+        self.written += std::mem::take(&mut self.waiting);
+        Ok(())
     }
 
     fn written(&self) -> u64 {
@@ -122,7 +132,7 @@ impl Sink for FileSink {
     /// Gives a complete file its name.
     fn commit(&mut self) -> Result<(), OutputError> {
         self.format.finish();
-        self.write()?;
+        self.flush()?;
         self.destination.commit()
     }
 
@@ -132,23 +142,6 @@ impl Sink for FileSink {
 
     fn destination(&self) -> Option<&Destination> {
         Some(&self.destination)
-    }
-}
-
-impl FileSink {
-    /// Writes what the format has.
-    fn write(&mut self) -> Result<(), OutputError> {
-        if self.state != State::Open || self.format.is_empty() {
-            return Ok(());
-        }
-        self.format.take(&mut self.buffer);
-        if let Err(error) = self.destination.write(&self.buffer) {
-            let closed = error.source.kind() == ErrorKind::BrokenPipe;
-            self.state = if closed { State::Closed } else { State::Failed };
-            return if closed { Ok(()) } else { Err(error) };
-        }
-        self.written += std::mem::take(&mut self.waiting);
-        Ok(())
     }
 }
 
