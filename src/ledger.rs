@@ -132,6 +132,48 @@ pub struct ListDatagrams {
     pub received: u64,
 }
 
+/// What became of the names among the input: each is looked up once, however often it is mentioned.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
+pub struct Names {
+    /// All of them; the next eight add up to it.
+    pub looked_up: u64,
+    /// They have an address.
+    pub found: u64,
+    /// They do not exist.
+    pub nxdomain: u64,
+    /// They have no address of a family that is wanted.
+    pub no_address: u64,
+    /// They have no other address than 0.0.0.0 or ::.
+    pub blocked: u64,
+    /// The name servers could not or would not say.
+    pub server_failure: u64,
+    /// The name servers did not answer them, and answered others.
+    pub silence: u64,
+    /// No name server answered anything at that time.
+    pub no_server: u64,
+    /// Not known when the run stopped.
+    pub unfinished: u64,
+    /// What was asked of name servers. What the system's resolver asks is not among it.
+    pub queries: NameQueries,
+}
+
+/// Questions to name servers.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
+pub struct NameQueries {
+    /// All that were sent.
+    pub sent: u64,
+    /// Among them: repetitions.
+    pub sent_retry: u64,
+    /// Among them: those that only ask whether a server is there.
+    pub sent_probe: u64,
+    /// Among them: those over TCP, whose answer did not fit into a datagram.
+    pub sent_tcp: u64,
+    /// Messages that came.
+    pub received: u64,
+    /// Among them: those that fit no question in flight.
+    pub stray: u64,
+}
+
 /// A count for each [`Status`].
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub struct StatusCounts([u64; Status::COUNT]);

@@ -26,6 +26,7 @@ mod claim;
 mod dedup;
 mod exclude;
 mod ip_range;
+mod name_error;
 mod origins;
 mod parse;
 mod parse_error;
@@ -40,6 +41,7 @@ mod sweep;
 #[cfg(test)]
 mod tests;
 
+pub use self::name_error::NameError;
 pub use self::origins::Origins;
 pub use self::parse_error::ParseError;
 pub use self::port_rule::PortRule;
