@@ -25,6 +25,8 @@ pub struct Ledger {
     pub rows: Rows,
     /// Datagrams of list servers, which are no targets and have no rows.
     pub lists: ListDatagrams,
+    /// What became of the names.
+    pub names: Names,
 }
 
 /// The unit is a target: a plan and an address, after ranges and port lists are expanded. A line that cannot be read
@@ -157,6 +159,15 @@ pub struct Names {
     pub queries: NameQueries,
 }
 
+impl Names {
+    /// Those whose fate is known.
+    #[must_use]
+    pub fn settled(&self) -> u64 {
+        let Self { found, nxdomain, no_address, blocked, server_failure, silence, no_server, .. } = self;
+        found + nxdomain + no_address + blocked + server_failure + silence + no_server
+    }
+}
+
 /// Questions to name servers.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
 pub struct NameQueries {
@@ -228,7 +239,7 @@ impl Ledger {
     /// The equations that do not hold; none, or there is a bug.
     #[must_use]
     pub fn check(&self) -> Vec<Imbalance> {
-        let Self { input, targets, datagrams, rows, lists } = self;
+        let Self { input, targets, datagrams, rows, lists, names } = self;
         let excluded = input.excluded_reserved + input.excluded_private + input.excluded_listed;
         let used = datagrams.matched + datagrams.late + datagrams.duplicate;
         [
@@ -259,6 +270,11 @@ impl Ledger {
                 "datagrams matched = sum of the rows' received + the lists'",
                 datagrams.matched,
                 rows.received + lists.received,
+            ),
+            (
+                "names looked up = found + failed in each way + unfinished",
+                names.looked_up,
+                names.settled() + names.unfinished,
             ),
         ]
         .into_iter()
@@ -374,7 +390,14 @@ mod tests {
         for status in [Status::Ok, Status::Timeout, Status::Refused] {
             rows.status.add(status);
         }
-        Ledger { input, targets, datagrams, rows, lists: ListDatagrams { sent: 2, received: 2 } }
+        Ledger {
+            input,
+            targets,
+            datagrams,
+            rows,
+            lists: ListDatagrams { sent: 2, received: 2 },
+            names: Names::default(),
+        }
     }
 
     #[test]

@@ -16,6 +16,7 @@ mod decode;
 mod doctor;
 mod farm;
 mod list;
+mod names;
 pub(crate) mod protocol;
 mod query;
 mod scan;
@@ -27,6 +28,7 @@ pub(crate) use decode::DecodeArgs;
 pub(crate) use doctor::DoctorArgs;
 pub(crate) use farm::FarmArgs;
 pub(crate) use list::{ListArgs, SendingArgs, SteamArgs};
+pub(crate) use names::NameArgs;
 pub(crate) use query::QueryArgs;
 pub(crate) use scan::ScanArgs;
 

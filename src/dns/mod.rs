@@ -17,6 +17,7 @@ mod config;
 mod course;
 mod health;
 mod hosts;
+mod lookup;
 mod message;
 mod resolver;
 #[cfg(test)]
@@ -28,4 +29,5 @@ pub use self::answer::Family;
 pub(crate) use self::answer::{Answer, Wanted};
 pub(crate) use self::config::Config;
 pub(crate) use self::hosts::Hosts;
-pub(crate) use self::resolver::{Answered, Connect, Resolver, SOURCE_PORTS, Way};
+pub(crate) use self::lookup::{Answered, Connect, Way};
+pub(crate) use self::resolver::{Resolver, SOURCE_PORTS};

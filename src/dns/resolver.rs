@@ -16,6 +16,7 @@ use super::config::Config;
 use super::course::{Course, Next, Outcome, Rules};
 use super::health::Server;
 use super::hosts::Hosts;
+use super::lookup::{Answered, Asked, Connect, Deadline, Flight, Lookup, State, Way};
 use super::message::{self, Kind, Name, Reply};
 use crate::ledger::NameQueries;
 use crate::target::NameError;
@@ -46,82 +47,6 @@ pub(crate) struct Resolver {
     gave_up: bool,
     random: Box<dyn FnMut() -> u64 + Send>,
     queries: NameQueries,
-}
-
-/// The way of a datagram: a server, and one of the source ports that belong to it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) struct Way {
-    /// Number of the server in [`Config::servers`].
-    pub(crate) server: u8,
-    /// Number of the socket, below [`SOURCE_PORTS`].
-    pub(crate) socket: u8,
-}
-
-/// A question to be asked over TCP.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Connect {
-    /// What the stream is called from now on.
-    pub(crate) stream: u64,
-    /// Where to connect to.
-    pub(crate) to: SocketAddr,
-    /// The message, without its length.
-    pub(crate) message: Vec<u8>,
-}
-
-/// A lookup that has ended.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Answered {
-    /// As it was given.
-    pub(crate) number: u32,
-    /// As it was given.
-    pub(crate) name: Box<str>,
-    /// Where it leads.
-    pub(crate) answer: Answer,
-}
-
-#[derive(Debug)]
-struct Lookup {
-    number: u32,
-    course: Course,
-    state: State,
-    /// Tries of the question so far.
-    tries: u32,
-    /// The server that was asked last.
-    server: Option<u8>,
-    /// What the tries came to that failed.
-    failure: NameError,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
-    /// In a queue.
-    Queued,
-    /// Its question is in flight, until then.
-    Flying(Way, u16, Instant),
-    /// It is asked again then.
-    Waiting,
-    /// Its question is under way over TCP, until then.
-    Stream(u64, Instant),
-}
-
-#[derive(Debug)]
-struct Flight {
-    asked: Asked,
-    sent: Instant,
-    is_repetition: bool,
-}
-
-#[derive(Debug, Clone, Copy)]
-enum Asked {
-    Lookup(usize),
-    /// Until then.
-    Probe(Instant),
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Deadline {
-    Lookup(usize),
-    Probe(Way, u16),
 }
 
 impl Resolver {
@@ -206,7 +131,7 @@ impl Resolver {
     pub(crate) fn poll_transmit(&mut self, now: Instant, buffer: &mut Vec<u8>) -> Option<Way> {
         let probe = |server: &Server| server.probe_at().is_some_and(|at| at <= now);
         if let Some(server) = self.servers.iter().position(probe) {
-            return self.probe(server, now, buffer);
+            return Some(self.probe(server, now, buffer));
         }
         if self.flights.len() + self.streams.len() + self.cut.len() >= IN_FLIGHT
             || !self.servers.iter().any(Server::is_up)
@@ -396,15 +321,12 @@ impl Resolver {
             let failure = lookup.failure;
             return self.conclude(slot, Outcome::GivenUp(failure));
         }
-        match pause {
-            Some(pause) => {
-                lookup.state = State::Waiting;
-                self.deadlines.insert((now + pause, Deadline::Lookup(slot)));
-            }
-            None => {
-                lookup.state = State::Queued;
-                self.again.push_back(slot);
-            }
+        if let Some(pause) = pause {
+            lookup.state = State::Waiting;
+            self.deadlines.insert((now + pause, Deadline::Lookup(slot)));
+        } else {
+            lookup.state = State::Queued;
+            self.again.push_back(slot);
         }
     }
 
@@ -441,7 +363,9 @@ impl Resolver {
         self.repetitions = 0;
         self.streams.clear();
         [&mut self.fresh, &mut self.again, &mut self.cut].into_iter().for_each(VecDeque::clear);
-        slots.into_iter().for_each(|slot| self.finish(slot, Answer::Failed(NameError::NoServer)));
+        for slot in slots {
+            self.finish(slot, Answer::Failed(NameError::NoServer));
+        }
     }
 
     /// The lookup whose question is next. Repetitions never take more than half of the room, so that names whose servers
@@ -480,7 +404,7 @@ impl Resolver {
         }
     }
 
-    fn probe(&mut self, server: usize, now: Instant, buffer: &mut Vec<u8>) -> Option<Way> {
+    fn probe(&mut self, server: usize, now: Instant, buffer: &mut Vec<u8>) -> Way {
         self.servers[server].handle_probe();
         let (way, id) = self.unused(server as u8);
         message::write(id, &Name::root_vec(), Kind::Soa, buffer);
@@ -489,7 +413,7 @@ impl Resolver {
         self.deadlines.insert((until, Deadline::Probe(way, id)));
         self.queries.sent += 1;
         self.queries.sent_probe += 1;
-        Some(way)
+        way
     }
 
     /// Ends a flight, and says what was asked.

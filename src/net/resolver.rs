@@ -224,4 +224,6 @@ const LARGEST: usize = 1 << 16;
 const MOST_AT_ONCE: usize = 1 << 10;
 
 #[cfg(test)]
+pub(crate) mod testing;
+#[cfg(test)]
 mod tests;

@@ -123,6 +123,8 @@ pub struct Unresolved {
     pub plan: u16,
     /// Who named it: an index into the caller's [`Origin`]s.
     pub origin: u32,
+    /// Why it has none.
+    pub error: NameError,
 }
 
 /// Who named a target.

@@ -13,7 +13,7 @@ use crate::dns::Connect;
 pub(super) struct Streams(HashMap<u64, Stream>);
 
 struct Stream {
-    stream: TcpStream,
+    socket: TcpStream,
     /// The question with its length before it, and how much of it was written.
     question: Vec<u8>,
     written: usize,
@@ -26,11 +26,11 @@ impl Streams {
     pub(super) fn open(&mut self, registry: &Registry, connect: Connect) -> io::Result<()> {
         let Connect { stream: number, to, message } = connect;
         let length = u16::try_from(message.len()).map_err(|_| io::Error::from(ErrorKind::InvalidInput))?;
-        let mut stream = TcpStream::connect(to)?;
+        let mut socket = TcpStream::connect(to)?;
         // Its own token would tell no more: all streams are looked at.
-        registry.register(&mut stream, Token(TOKEN), Interest::READABLE | Interest::WRITABLE)?;
+        registry.register(&mut socket, Token(TOKEN), Interest::READABLE | Interest::WRITABLE)?;
         let question = [&length.to_be_bytes()[..], &message].concat();
-        self.0.insert(number, Stream { stream, question, written: 0, reply: Vec::new() });
+        self.0.insert(number, Stream { socket, question, written: 0, reply: Vec::new() });
         Ok(())
     }
 
@@ -58,12 +58,12 @@ impl Streams {
 impl Stream {
     /// The reply, once it is whole.
     fn advance(&mut self) -> io::Result<Option<&[u8]>> {
-        if let Some(error) = self.stream.take_error()? {
+        if let Some(error) = self.socket.take_error()? {
             return Err(error);
         }
         // Bounded by the length of the question.
         while self.written < self.question.len() {
-            match self.stream.write(&self.question[self.written..]) {
+            match self.socket.write(&self.question[self.written..]) {
                 Ok(0) => return Err(ErrorKind::WriteZero.into()),
                 Ok(size) => self.written += size,
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
@@ -77,7 +77,7 @@ impl Stream {
         // Bounded by the length that the reply has, which is less than 64 KiB.
         while self.missing() > 0 {
             let most = self.missing().min(buffer.len());
-            match self.stream.read(&mut buffer[..most]) {
+            match self.socket.read(&mut buffer[..most]) {
                 Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
                 Ok(size) => self.reply.extend_from_slice(&buffer[..size]),
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
