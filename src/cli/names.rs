@@ -12,7 +12,8 @@ pub(crate) struct NameArgs {
     #[arg(long, value_name = "ADDRESS", help_heading = "Names")]
     pub resolver: Vec<String>,
 
-    /// Wait for a name server's answer to a first try; doubles with each of three further tries
+    /// Wait for a name server's answer to a first try; doubles with each retry, up to four times as long; each question
+    /// has five tries
     #[arg(long, value_name = "TIME", default_value = "1s", help_heading = "Names")]
     pub dns_timeout: String,
 

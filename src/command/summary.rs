@@ -88,7 +88,7 @@ fn names(f: &mut fmt::Formatter<'_>, names: &Names) -> fmt::Result {
     write!(f, "{} without an address + {server_failure} server failure + ", no_address + blocked)?;
     write!(f, "{silence} silence + {no_server} no name server + {} unfinished", names.unfinished)?;
     let NameQueries { sent, sent_retry, sent_tcp, received, .. } = names.queries;
-    write!(f, "; {} to name servers ({sent_retry} retries, {sent_tcp} over TCP), ", count(sent, "query"))?;
+    write!(f, "; {} to name servers ({sent_retry} retries, {sent_tcp} over TCP), ", count(sent, "question"))?;
     write!(f, "{}", count(received, "answer"))?;
     if *no_server > 0 {
         write!(

@@ -317,7 +317,8 @@ impl Resolver {
         let lookup = &mut self.lookups[slot];
         lookup.tries += 1;
         lookup.failure = lookup.failure.max(failure);
-        if lookup.tries >= TRIES {
+        let most = if failure == NameError::ServerFailure { TRIES_IF_FAILED } else { TRIES };
+        if lookup.tries >= most {
             let failure = lookup.failure;
             return self.conclude(slot, Outcome::GivenUp(failure));
         }
@@ -430,9 +431,9 @@ impl Resolver {
     }
 }
 
-/// How long a try waits that follows so many others.
+/// How long a try waits that follows so many others: up to four times as long as the first.
 fn backoff(timeout: Duration, tries: u32) -> Duration {
-    timeout.saturating_mul(1 << tries.min(3)).min(LONGEST_WAIT.max(timeout))
+    timeout.saturating_mul(1 << tries.min(2))
 }
 
 /// Questions that are in flight at the same time.
@@ -443,9 +444,10 @@ pub(crate) const SOURCE_PORTS: u8 = 8;
 const STREAMS: usize = 16;
 /// Lookups that are known at the same time: most of them wait to be repeated.
 const MOST_LOOKUPS: usize = 1 << 16;
-/// Tries of each question.
-const TRIES: u32 = 4;
-const LONGEST_WAIT: Duration = Duration::from_secs(8);
+/// Tries of each question: one in ten may be lost without a name in a hundred thousand to be given up.
+const TRIES: u32 = 5;
+/// Tries of a question that servers fail to answer.
+const TRIES_IF_FAILED: u32 = 3;
 /// Times the timeout, after which lookups are given up if no server is up.
 const PATIENCE: u32 = 8;
 const PATIENCE_IF_REFUSED: u32 = 3;

@@ -51,7 +51,8 @@ pub(crate) fn start(resolver: Resolver, answers: impl Answers + 'static) -> Resu
     let waker = Arc::new(Waker::new(poll.registry(), WAKER).map_err(setup)?);
     let (sender, lookups) = bounded(WAITING);
     let sockets = resolver.servers().map(|address| Sockets { address, open: Vec::new() }).collect();
-    let running = Running { resolver, lookups, sockets, streams: Streams::default(), is_closed: false };
+    let (streams, kept) = (Streams::default(), Arc::clone(&waker));
+    let running = Running { resolver, lookups, sockets, streams, is_closed: false, _waker: kept };
     thread::Builder::new().name("resolver".into()).spawn(move || running.run(poll, answers)).map_err(setup)?;
     Ok(Lookups { sender: Some(sender), waker })
 }
@@ -91,6 +92,8 @@ struct Running {
     streams: Streams,
     /// No more lookups will come.
     is_closed: bool,
+    /// A waker that is gone takes with it what it has not told yet.
+    _waker: Arc<Waker>,
 }
 
 /// The sockets that belong to a server.
