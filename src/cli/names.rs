@@ -17,7 +17,7 @@ pub(crate) struct NameArgs {
     #[arg(long, value_name = "TIME", default_value = "1s", help_heading = "Names")]
     pub dns_timeout: String,
 
-    /// Addresses of a name that are asked: of IPv4, of IPv6, or of any family
+    /// Family of the addresses of names that are asked
     #[arg(
         long,
         value_name = "FAMILY",
