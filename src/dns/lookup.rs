@@ -45,6 +45,8 @@ pub(super) struct Lookup {
     pub state: State,
     /// Tries of the question so far.
     pub tries: u32,
+    /// Those of them that a server failed to answer.
+    pub failures: u32,
     /// The server that was asked last.
     pub server: Option<u8>,
     /// What the tries came to that failed.

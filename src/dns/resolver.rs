@@ -115,7 +115,7 @@ impl Resolver {
             return self.answers.push_back(Answered { number, name, answer });
         }
         let (state, failure) = (State::Queued, NameError::Silence);
-        let slot = self.lookups.insert(Lookup { number, course, state, tries: 0, server: None, failure });
+        let slot = self.lookups.insert(Lookup { number, course, state, tries: 0, failures: 0, server: None, failure });
         self.fresh.push_back(slot);
     }
 
@@ -317,8 +317,8 @@ impl Resolver {
         let lookup = &mut self.lookups[slot];
         lookup.tries += 1;
         lookup.failure = lookup.failure.max(failure);
-        let most = if failure == NameError::ServerFailure { TRIES_IF_FAILED } else { TRIES };
-        if lookup.tries >= most {
+        lookup.failures += u32::from(failure == NameError::ServerFailure);
+        if lookup.tries >= TRIES || lookup.failures >= MOST_FAILURES {
             let failure = lookup.failure;
             return self.conclude(slot, Outcome::GivenUp(failure));
         }
@@ -335,7 +335,8 @@ impl Resolver {
         let lookup = &mut self.lookups[slot];
         match lookup.course.handle(outcome, &self.rules) {
             Next::Ask => {
-                (lookup.state, lookup.tries, lookup.failure) = (State::Queued, 0, NameError::Silence);
+                (lookup.state, lookup.failure) = (State::Queued, NameError::Silence);
+                (lookup.tries, lookup.failures) = (0, 0);
                 // What was begun is finished first.
                 self.fresh.push_front(slot);
             }
@@ -446,8 +447,8 @@ const STREAMS: usize = 16;
 const MOST_LOOKUPS: usize = 1 << 16;
 /// Tries of each question: one in ten may be lost without a name in a hundred thousand to be given up.
 const TRIES: u32 = 5;
-/// Tries of a question that servers fail to answer.
-const TRIES_IF_FAILED: u32 = 3;
+/// Tries of a question that servers failed to answer.
+const MOST_FAILURES: u32 = 3;
 /// Times the timeout, after which lookups are given up if no server is up.
 const PATIENCE: u32 = 8;
 const PATIENCE_IF_REFUSED: u32 = 3;
