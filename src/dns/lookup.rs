@@ -10,9 +10,9 @@ use crate::target::NameError;
 /// The way of a datagram: a server, and one of the source ports that belong to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Way {
-    /// Number of the server in [`Config::servers`].
+    /// Number of the server in the configuration.
     pub(crate) server: u8,
-    /// Number of the socket, below [`SOURCE_PORTS`].
+    /// Number of the socket, below `SOURCE_PORTS`.
     pub(crate) socket: u8,
 }
 

@@ -10,7 +10,7 @@
 //!                health: which servers answer
 //! ```
 //!
-//! [`net::resolver`](crate::net::resolver) has the sockets. Messages are read and written by the crate `domain`.
+//! `net::resolver` has the sockets. Messages are read and written by the crate `domain`.
 
 mod answer;
 mod config;

@@ -31,10 +31,16 @@ pub(super) struct Resolver {
 struct Asked {
     lookups: Lookups,
     system: System,
-    /// Names without a dot are the system's to know.
-    has_system_names: bool,
-    /// So are names under `.local`.
-    has_local_names: bool,
+    known: SystemKnows,
+}
+
+/// Which names only the system can know.
+#[derive(Debug, Clone, Copy)]
+struct SystemKnows {
+    /// Names without a dot.
+    single: bool,
+    /// Names under `.local`.
+    local: bool,
 }
 
 impl Resolver {
@@ -50,11 +56,11 @@ impl Resolver {
         } else {
             Config::parse(&fs::read(RESOLV_CONF).unwrap_or_default())
         };
-        let has_system_names = !is_chosen && config.search.is_empty();
+        let known = SystemKnows { single: !is_chosen && config.search.is_empty(), local: !is_chosen };
         let resolver = dns::Resolver::new(config, hosts.clone(), wanted, options.timeout, resolver::random());
         let lookups = resolver::start(resolver, outcomes.clone())?;
         let system = System::new(hosts, wanted, outcomes.clone());
-        let asked = Asked { lookups, system, has_system_names, has_local_names: !is_chosen };
+        let asked = Asked { lookups, system, known };
         Ok(Self { numbers: HashMap::new(), outcomes, asked: Some(asked) })
     }
 
@@ -81,19 +87,18 @@ impl Resolver {
             return self.outcomes.items.send(Item::Resolved(number, Answer::Failed(NameError::NotAsked))).is_ok();
         };
         self.outcomes.counts.lock().unwrap_or_else(PoisonError::into_inner).looked_up += 1;
-        if asked.is_for_system(&name) {
+        if asked.known.has(&name) {
             return asked.system.look_up(number, name);
         }
         asked.lookups.look_up(number, name, service)
     }
 }
 
-impl Asked {
-    fn is_for_system(&self, name: &str) -> bool {
-        let name = name.strip_suffix('.').unwrap_or(name);
-        match name.rsplit_once('.') {
-            Some((_, domain)) => self.has_local_names && domain.eq_ignore_ascii_case("local"),
-            None => self.has_system_names,
+impl SystemKnows {
+    fn has(self, name: &str) -> bool {
+        match name.strip_suffix('.').unwrap_or(name).rsplit_once('.') {
+            Some((_, domain)) => self.local && domain.eq_ignore_ascii_case("local"),
+            None => self.single,
         }
     }
 }
@@ -176,6 +181,17 @@ mod tests {
         let service = Some("_minecraft._tcp");
         let (found, _) = answers(&[("good1.example", service), ("good1.example", None)], Some(&options));
         assert_eq!(found, [at("good.example", Some(25_570)), at("good1.example", None)]);
+    }
+
+    #[test]
+    fn the_system_has_the_names_that_it_alone_can_know() {
+        let names = ["printer.local", "PRINTER.Local.", "nas", "nas.", "local", "a.example", "local.example"];
+        let of_system = |known: SystemKnows| names.map(|name| known.has(name));
+        let all = of_system(SystemKnows { single: true, local: true });
+        assert_eq!(all, [true, true, true, true, true, false, false]);
+        let with_search = of_system(SystemKnows { single: false, local: true });
+        assert_eq!(with_search, [true, true, false, false, false, false, false]);
+        assert_eq!(of_system(SystemKnows { single: false, local: false }), [false; 7]);
     }
 
     #[test]
