@@ -25,6 +25,8 @@ pub struct Ledger {
     pub rows: Rows,
     /// Datagrams of list servers, which are no targets and have no rows.
     pub lists: ListDatagrams,
+    /// What became of the names.
+    pub names: Names,
 }
 
 /// The unit is a target: a plan and an address, after ranges and port lists are expanded. A line that cannot be read
@@ -132,6 +134,57 @@ pub struct ListDatagrams {
     pub received: u64,
 }
 
+/// What became of the names among the input: each is looked up once, however often it is mentioned.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
+pub struct Names {
+    /// All of them; the next eight add up to it.
+    pub looked_up: u64,
+    /// They have an address.
+    pub found: u64,
+    /// They do not exist.
+    pub nxdomain: u64,
+    /// They have no address of a family that is wanted.
+    pub no_address: u64,
+    /// They have no other address than 0.0.0.0 or ::.
+    pub blocked: u64,
+    /// The name servers could not or would not say.
+    pub server_failure: u64,
+    /// The name servers did not answer them, and answered others.
+    pub silence: u64,
+    /// No name server answered anything at that time.
+    pub no_server: u64,
+    /// Not known when the run stopped.
+    pub unfinished: u64,
+    /// What was asked of name servers. What the system's resolver asks is not among it.
+    pub queries: NameQueries,
+}
+
+impl Names {
+    /// Those whose fate is known.
+    #[must_use]
+    pub fn settled(&self) -> u64 {
+        let Self { found, nxdomain, no_address, blocked, server_failure, silence, no_server, .. } = self;
+        found + nxdomain + no_address + blocked + server_failure + silence + no_server
+    }
+}
+
+/// Questions to name servers.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
+pub struct NameQueries {
+    /// All that were sent.
+    pub sent: u64,
+    /// Among them: repetitions.
+    pub sent_retry: u64,
+    /// Among them: those that only ask whether a server is there.
+    pub sent_probe: u64,
+    /// Among them: those over TCP, whose answer did not fit into a datagram.
+    pub sent_tcp: u64,
+    /// Messages that came.
+    pub received: u64,
+    /// Among them: those that fit no question in flight.
+    pub stray: u64,
+}
+
 /// A count for each [`Status`].
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub struct StatusCounts([u64; Status::COUNT]);
@@ -186,7 +239,7 @@ impl Ledger {
     /// The equations that do not hold; none, or there is a bug.
     #[must_use]
     pub fn check(&self) -> Vec<Imbalance> {
-        let Self { input, targets, datagrams, rows, lists } = self;
+        let Self { input, targets, datagrams, rows, lists, names } = self;
         let excluded = input.excluded_reserved + input.excluded_private + input.excluded_listed;
         let used = datagrams.matched + datagrams.late + datagrams.duplicate;
         [
@@ -217,6 +270,11 @@ impl Ledger {
                 "datagrams matched = sum of the rows' received + the lists'",
                 datagrams.matched,
                 rows.received + lists.received,
+            ),
+            (
+                "names looked up = found + failed in each way + unfinished",
+                names.looked_up,
+                names.settled() + names.unfinished,
             ),
         ]
         .into_iter()
@@ -332,7 +390,14 @@ mod tests {
         for status in [Status::Ok, Status::Timeout, Status::Refused] {
             rows.status.add(status);
         }
-        Ledger { input, targets, datagrams, rows, lists: ListDatagrams { sent: 2, received: 2 } }
+        Ledger {
+            input,
+            targets,
+            datagrams,
+            rows,
+            lists: ListDatagrams { sent: 2, received: 2 },
+            names: Names::default(),
+        }
     }
 
     #[test]

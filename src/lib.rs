@@ -69,6 +69,7 @@ mod capture;
 mod cli;
 mod command;
 pub mod config;
+pub mod dns;
 mod doctor;
 pub mod engine;
 pub mod error;

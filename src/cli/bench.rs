@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::choice::{Io, Query, ReportFormat};
+use super::names::NameArgs;
 use super::protocol::{self, Protocol};
 
 /// `fragscan bench`.
@@ -14,6 +15,10 @@ pub(crate) struct BenchArgs {
     /// Whom to ask, as in `fragscan scan`; farm:N is N simulated servers
     #[arg(value_name = "TARGET", required = true)]
     pub targets: Vec<String>,
+
+    /// How names are looked up.
+    #[command(flatten)]
+    pub naming: NameArgs,
 
     /// Datagrams per second, as in 2000, 50k or max [default: 1000]
     #[arg(short, long, value_name = "RATE", help_heading = "Pace", conflicts_with_all = ["ramp", "find_max"])]

@@ -139,3 +139,16 @@ pub(crate) enum MasterStyle {
     /// Pages without an end
     Loop,
 }
+
+/// `--family`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Family {
+    /// IPv4 addresses only
+    #[value(name = "4", alias = "ipv4")]
+    Ipv4,
+    /// IPv6 addresses only
+    #[value(name = "6", alias = "ipv6")]
+    Ipv6,
+    /// Both
+    Any,
+}

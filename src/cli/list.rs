@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::choice::RowFormat;
+use super::names::NameArgs;
 
 /// `fragscan list`.
 #[derive(Debug, Args)]
@@ -43,6 +44,10 @@ pub(crate) struct ListArgs {
     /// Further tries of each request after silence, before the list server is left alone for a while
     #[arg(long, value_name = "N", default_value_t = 2)]
     pub retries: u32,
+
+    /// How names are looked up.
+    #[command(flatten)]
+    pub naming: NameArgs,
 
     /// Where requests are sent from.
     #[command(flatten)]

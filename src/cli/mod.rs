@@ -16,6 +16,7 @@ mod decode;
 mod doctor;
 mod farm;
 mod list;
+mod names;
 pub(crate) mod protocol;
 mod query;
 mod scan;
@@ -27,6 +28,7 @@ pub(crate) use decode::DecodeArgs;
 pub(crate) use doctor::DoctorArgs;
 pub(crate) use farm::FarmArgs;
 pub(crate) use list::{ListArgs, SendingArgs, SteamArgs};
+pub(crate) use names::NameArgs;
 pub(crate) use query::QueryArgs;
 pub(crate) use scan::ScanArgs;
 
@@ -121,7 +123,8 @@ Exit codes:
   2  usage
   3  stopped early, or with --strict an incomplete list
   4  output could not be written
-  5  a condition of `bench --fail-if` holds";
+  5  a condition of `bench --fail-if` holds
+  6  no name server answered, and names were given up";
 
 #[cfg(test)]
 mod tests {
@@ -130,8 +133,19 @@ mod tests {
     use super::*;
 
     /// Options that take one of a fixed set of words, in any command.
-    const CLOSED: [&str; 10] =
-        ["color", "format", "io", "master", "master-style", "mix", "order", "protocol", "protocols", "queries"];
+    const CLOSED: [&str; 11] = [
+        "color",
+        "family",
+        "format",
+        "io",
+        "master",
+        "master-style",
+        "mix",
+        "order",
+        "protocol",
+        "protocols",
+        "queries",
+    ];
 
     /// Each option of each command, with the names of its possible values.
     fn options() -> Vec<(String, clap::Arg, Vec<String>)> {

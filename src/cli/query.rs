@@ -3,6 +3,7 @@
 use clap::Args;
 
 use super::choice::{Query, QueryFormat};
+use super::names::NameArgs;
 use super::protocol::{self, Protocol};
 
 /// `fragscan query`.
@@ -40,6 +41,10 @@ pub(crate) struct QueryArgs {
     /// Further tries of each step after silence
     #[arg(long, value_name = "N", default_value_t = 2)]
     pub retries: u32,
+
+    /// How names are looked up.
+    #[command(flatten)]
+    pub naming: NameArgs,
 
     /// Format of each server
     #[arg(short, long, value_name = "FORMAT", value_enum, default_value_t = QueryFormat::Text, ignore_case = true)]

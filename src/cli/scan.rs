@@ -6,6 +6,7 @@ use clap::Args;
 
 use super::choice::{Color, Io, Order, Query, RowFormat};
 use super::list::{SendingArgs, SteamArgs};
+use super::names::NameArgs;
 use super::protocol::{self, Protocol};
 
 /// `fragscan scan`.
@@ -114,6 +115,10 @@ pub(crate) struct ScanArgs {
     #[arg(long, help_heading = "Targets", alias = "dryrun")]
     pub dry_run: bool,
 
+    /// Look names up in a dry run too, and print their addresses
+    #[arg(long, help_heading = "Targets", requires = "dry_run")]
+    pub resolve: bool,
+
     /// Refuse to start if a line of the input cannot be read, and exit with code 3 if a list is incomplete
     #[arg(long, help_heading = "Targets")]
     pub strict: bool,
@@ -152,6 +157,10 @@ pub(crate) struct ScanArgs {
     /// Most targets in flight; auto begins at 1000 and grows while nothing is lost, up to 65536, and auto:N up to N
     #[arg(long, value_name = "N", default_value = "10000", help_heading = "Pace")]
     pub window: String,
+
+    /// How names are looked up.
+    #[command(flatten)]
+    pub naming: NameArgs,
 
     /// Where datagrams are sent from.
     #[command(flatten)]
@@ -204,6 +213,10 @@ pub(crate) struct ScanArgs {
     /// which `fragscan decode`, Wireshark and tcpdump read
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub raw: Option<PathBuf>,
+
+    /// Write where each name led to FILE, as CSV: name, ip, port (if an SRV record says one), error
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub names: Option<PathBuf>,
 
     /// Write the run's metadata to FILE too [always: OUTPUT.meta.json beside each output file]
     #[arg(long, value_name = "FILE", help_heading = "Output", alias = "metadata-file")]

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use super::say;
 use super::summary::{Manner, Summary};
-use crate::error::{Error, STOPPED};
+use crate::error::{Error, NO_NAME_SERVER, STOPPED};
 use crate::input::{what_is_left_out, why_nothing};
 use crate::output::metadata::OutputDigest;
 use crate::run::Outcome;
@@ -41,7 +41,11 @@ pub(super) fn account(outcome: Outcome, manner: Manner, strict: bool, quiet: boo
         return Err(error.into());
     }
     let early = stop.is_some() && !is_closed;
-    Ok(if lists_lack || early { ExitCode::from(STOPPED) } else { ExitCode::SUCCESS })
+    Ok(match () {
+        () if lists_lack || early => ExitCode::from(STOPPED),
+        () if metadata.ledger.names.no_server > 0 => ExitCode::from(NO_NAME_SERVER),
+        () => ExitCode::SUCCESS,
+    })
 }
 
 fn what_is_safe(outputs: &[OutputDigest]) -> String {

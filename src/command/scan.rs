@@ -22,12 +22,13 @@ use crate::error::Error;
 use crate::input::Opened;
 use crate::output::Look;
 use crate::run::Scan;
-use crate::target::Target;
+use crate::target::{NameError, Target};
 
 /// Scans what was typed.
 pub(super) fn run(args: ScanArgs, typed: &[OsString]) -> Result<ExitCode, Error> {
+    let resolve = args.resolve;
     let config = config::scan(args, io::stdout().is_terminal())?;
-    if config.dry_run { list(scan_of(config, typed)) } else { asking(config, typed, Manner::Scan) }
+    if config.dry_run { list(scan_of(config, typed), resolve) } else { asking(config, typed, Manner::Scan) }
 }
 
 /// Runs the scan that `config` describes, and reports its outcome.
@@ -50,8 +51,8 @@ fn scan_of(config: ScanConfig, typed: &[OsString]) -> Scan<'static> {
 }
 
 /// Prints the targets instead of asking them.
-fn list(scan: Scan<'_>) -> Result<ExitCode, Error> {
-    let (Opened { mut source, plans, origins, .. }, lists) = scan.dry_run()?;
+fn list(scan: Scan<'_>, resolve: bool) -> Result<ExitCode, Error> {
+    let (Opened { mut source, plans, origins, .. }, lists) = scan.dry_run(resolve)?;
     for list in lists {
         // A name may end in a colon itself.
         let list = list.trim_end_matches(':');
@@ -76,7 +77,15 @@ fn list(scan: Scan<'_>) -> Result<ExitCode, Error> {
             }
             while let Some(name) = source.poll_unresolved() {
                 let text = origins.find(name.origin).and_then(|origin| origin.text);
-                say(&format_args!("{} cannot be resolved", text.as_deref().unwrap_or("a name")));
+                let text = text.as_deref().unwrap_or("a name");
+                if name.error != NameError::NotAsked {
+                    say(&format_args!("{text} has no address: {}", name.error));
+                    continue;
+                }
+                match protocol_word(&plans[usize::from(name.plan)]).filter(|_| !text.contains("://")) {
+                    Some(word) => writeln!(out, "{word}://{text}")?,
+                    None => writeln!(out, "{text}")?,
+                }
             }
         }
     })

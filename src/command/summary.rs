@@ -5,7 +5,7 @@ use std::fmt;
 use serde::Serialize;
 
 use crate::engine::{Adapted, LimitHistory};
-use crate::ledger::{Datagrams, Input, Ledger};
+use crate::ledger::{Datagrams, Input, Ledger, NameQueries, Names};
 use crate::output::count;
 use crate::output::metadata::Metadata;
 
@@ -42,6 +42,7 @@ impl<I: Serialize, S: Serialize> fmt::Display for Summary<'_, I, S> {
         for list in lists {
             write!(f, "\n{list}")?;
         }
+        names(f, &ledger.names)?;
         if self.manner == Manner::Scan {
             datagrams(f, &ledger.datagrams, ledger.lists.sent)?;
         }
@@ -76,6 +77,26 @@ fn targets(f: &mut fmt::Formatter<'_>, input: &Input, scheduled: u64) -> fmt::Re
     write!(f, "\ntargets: {read} read = {scheduled} asked + {invalid} invalid + {duplicate} duplicate + ")?;
     excluded(f, input)?;
     write!(f, " + {not_started} not started")
+}
+
+fn names(f: &mut fmt::Formatter<'_>, names: &Names) -> fmt::Result {
+    let Names { looked_up, found, nxdomain, no_address, blocked, server_failure, silence, no_server, .. } = names;
+    if *looked_up == 0 {
+        return Ok(());
+    }
+    write!(f, "\nnames: {looked_up} looked up = {found} with an address + {nxdomain} NXDOMAIN + ")?;
+    write!(f, "{} without an address + {server_failure} server failure + ", no_address + blocked)?;
+    write!(f, "{silence} silence + {no_server} no name server + {} unfinished", names.unfinished)?;
+    let NameQueries { sent, sent_retry, sent_tcp, received, .. } = names.queries;
+    write!(f, "; {} to name servers ({sent_retry} retries, {sent_tcp} over TCP), ", count(sent, "question"))?;
+    write!(f, "{}", count(received, "answer"))?;
+    if *no_server > 0 {
+        write!(
+            f,
+            "\nno name server answered: {no_server} names were given up; --input-where status=unresolved asks their rows again"
+        )?;
+    }
+    Ok(())
 }
 
 fn listed(f: &mut fmt::Formatter<'_>, Ledger { input, rows, .. }: &Ledger) -> fmt::Result {

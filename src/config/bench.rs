@@ -7,6 +7,7 @@ use std::time::Duration;
 use super::Limits;
 use super::choice::queries;
 use super::limits::adaptive_window;
+use super::names::names;
 use super::options::InputOptions;
 use super::scan::spoken;
 use super::value::{self, RateLimit};
@@ -113,6 +114,7 @@ pub(crate) fn bench(args: BenchArgs) -> Result<BenchConfig, Error> {
     };
     limits.check()?;
     let input = InputOptions {
+        naming: names(&args.naming)?,
         targets: args.targets,
         spoken: spoken(Some(args.protocol), args.game.as_deref())?,
         ..InputOptions::default()

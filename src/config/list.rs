@@ -1,6 +1,7 @@
 //! The arguments of `fragscan list`.
 
 use super::limits::list_gap;
+use super::names::names;
 use super::options::{InputOptions, NetworkOptions, OutputOptions, ScanOptions};
 use super::output::outputs;
 use super::scan::{Messages, ScanConfig, local};
@@ -16,6 +17,7 @@ use crate::target::Order;
 pub(crate) fn list(args: ListArgs, terminal: bool) -> Result<ScanConfig, Error> {
     let mut options = ScanOptions {
         input: InputOptions {
+            naming: names(&args.naming)?,
             lists: args.from,
             steam: args.steam.into(),
             exclude: args.exclude,

@@ -10,6 +10,7 @@ mod farm;
 mod game;
 mod limits;
 mod list;
+mod names;
 mod options;
 mod output;
 mod protocol;
@@ -24,7 +25,9 @@ pub(crate) use farm::{FarmConfig, MasterConfig, farm, farm_target};
 pub(crate) use game::{GamesConfig, games};
 pub use limits::Limits;
 pub(crate) use list::list;
-pub use options::{InputOptions, NetworkOptions, Output, OutputOptions, ScanOptions, Spoken, SteamOptions};
+pub use options::{
+    InputOptions, NameOptions, NetworkOptions, Output, OutputOptions, ScanOptions, Spoken, SteamOptions,
+};
 pub(crate) use protocol::{AUTO, server_protocol, usual_protocol};
 pub(crate) use query::query;
 pub(crate) use scan::{Messages, ScanConfig, scan};

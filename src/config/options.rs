@@ -1,8 +1,11 @@
 //! What a scan does, as plain data: the command line is parsed into it, and a program fills it in directly.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use super::limits::Limits;
+use crate::dns::Family;
 use crate::games::Game;
 use crate::net::options::{IoPath, Local};
 use crate::output::{Filter, Format};
@@ -42,6 +45,8 @@ pub struct InputOptions {
     pub lists: Vec<String>,
     /// What to ask of lists of Steam's servers, and how.
     pub steam: SteamOptions,
+    /// How to look up names.
+    pub naming: NameOptions,
     /// What to speak with targets that name no protocol.
     pub spoken: Spoken,
     /// Ports of targets that name none; without them, those of the protocol.
@@ -62,6 +67,26 @@ impl InputOptions {
     /// Whether any target, file or list is named.
     pub(crate) fn names_any(&self) -> bool {
         !(self.targets.is_empty() && self.files.is_empty() && self.lists.is_empty())
+    }
+}
+
+/// How names are looked up.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct NameOptions {
+    /// Name servers; without any, those of the system.
+    pub servers: Vec<SocketAddr>,
+    /// How long the answer to a first try is waited for; doubles with each further try.
+    pub timeout: Duration,
+    /// The families of addresses that are wanted.
+    pub family: Family,
+    /// Every address of a name is a target, not only its first.
+    pub all_addresses: bool,
+}
+
+impl Default for NameOptions {
+    fn default() -> Self {
+        Self { servers: Vec::new(), timeout: Duration::from_secs(1), family: Family::Any, all_addresses: false }
     }
 }
 
@@ -128,6 +153,8 @@ pub struct OutputOptions {
     pub condition: Filter,
     /// File for the datagrams as they were received.
     pub raw: Option<PathBuf>,
+    /// File for where names led.
+    pub names: Option<PathBuf>,
     /// File for the metadata, besides those next to the outputs.
     pub metadata: Option<PathBuf>,
     /// Flags answers that many ports of an address give.

@@ -1,6 +1,7 @@
 //! The arguments of `fragscan query`.
 
 use super::choice::queries;
+use super::names::names;
 use super::options::{InputOptions, NetworkOptions, ScanOptions};
 use super::scan::spoken;
 use super::{Limits, value};
@@ -20,6 +21,7 @@ pub(crate) fn query(args: QueryArgs) -> Result<(ScanOptions, QueryFormat), Error
     };
     limits.check()?;
     let input = InputOptions {
+        naming: names(&args.naming)?,
         targets: args.addresses,
         spoken: spoken(Some(args.protocol), args.game.as_deref())?,
         order: Order::Input,

@@ -2,6 +2,7 @@
 
 use std::net::IpAddr;
 
+use super::names::names;
 use super::options::{InputOptions, NetworkOptions, OutputOptions, ScanOptions, Spoken, SteamOptions};
 use super::output::outputs;
 use super::protocol::chosen;
@@ -52,6 +53,7 @@ pub(crate) fn scan(args: ScanArgs, terminal: bool) -> Result<ScanConfig, Error> 
     let outputs = outputs(&args.output, args.format.map(Format::from), terminal)?;
     let formats: Vec<Format> = outputs.iter().map(|output| output.format).collect();
     let input = InputOptions {
+        naming: names(&args.naming)?,
         targets: args.targets,
         files: args.input,
         condition: filter("--input-where", &args.input_condition)?,
@@ -82,6 +84,7 @@ pub(crate) fn scan(args: ScanArgs, terminal: bool) -> Result<ScanConfig, Error> 
             outputs,
             condition: filter("--where", &args.condition)?,
             raw: args.raw,
+            names: args.names,
             metadata: args.metadata,
             flag_clones: args.flag_clones,
         },

@@ -7,7 +7,7 @@ use std::time::Instant;
 use super::Icmp;
 use super::flight::Reasons;
 use crate::record::Status;
-use crate::target::Target;
+use crate::target::{NameError, Target};
 
 /// One target that has ended, with everything but its decoded answers.
 #[derive(Debug, Clone)]
@@ -29,6 +29,8 @@ pub struct Finished {
     pub icmp: Option<Icmp>,
     /// The operating system's error number, if it refused to send.
     pub os_error: Option<i32>,
+    /// Why its name has no address, if it is the name that failed.
+    pub name_error: Option<NameError>,
     /// When the first datagram left, if one did.
     pub first_sent: Option<Instant>,
     /// Why queries have no answer.
@@ -189,6 +191,7 @@ impl Finished {
             status,
             icmp: None,
             os_error: None,
+            name_error: None,
             first_sent,
             reasons: Reasons::default(),
             rtt_us: None,

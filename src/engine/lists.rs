@@ -296,6 +296,7 @@ mod tests {
             datagrams: snapshot.datagrams,
             rows,
             lists: ListEnd::datagrams(engine.lists()),
+            names: crate::ledger::Names::default(),
         };
         assert_eq!(ledger.check(), [], "the ledger adds up");
         let distinct: HashSet<_> = asked.keys().collect();

@@ -88,13 +88,14 @@ impl Engine {
     fn poll_source(&mut self, now: Instant) -> Poll<Option<Target>> {
         let next = self.source.poll_target();
         // Bounded by what the source has taken in by now.
-        while let Some(Unresolved { plan, origin }) = self.source.poll_unresolved() {
+        while let Some(Unresolved { plan, origin, error }) = self.source.poll_unresolved() {
             let nowhere = SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0);
             if self.plans[usize::from(plan)].asks_for_list() {
                 self.lists.ended(ListEnd::unasked(origin, Status::Unresolved));
                 continue;
             }
-            let finished = Finished { plan, origin, ..Finished::new(nowhere, Status::Unresolved, None) };
+            let finished =
+                Finished { plan, origin, name_error: Some(error), ..Finished::new(nowhere, Status::Unresolved, None) };
             self.targets.scheduled += 1;
             self.hand_over(finished, &[], now);
         }

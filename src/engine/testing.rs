@@ -206,6 +206,7 @@ impl Simulation {
             datagrams: snapshot.datagrams,
             rows: self.rows.clone(),
             lists: ListEnd::datagrams(self.engine.lists()),
+            names: crate::ledger::Names::default(),
         }
     }
 }

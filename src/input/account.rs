@@ -17,13 +17,15 @@ pub(crate) struct Account {
     pub(super) list_servers: Vec<u32>,
     /// How the lists that threads fetch have ended.
     pub(super) fetched: FetchedEnds,
+    /// What becomes of the names.
+    pub(super) names: Arc<Mutex<ledger::Names>>,
     is_foreign: bool,
 }
 
 impl Account {
     pub(super) fn new(tally: Arc<Mutex<Tally>>, bad_lines: u64) -> Self {
-        let (list_servers, fetched) = (Vec::new(), FetchedEnds::default());
-        Self { tally, bad_lines, list_servers, fetched, is_foreign: false }
+        let (list_servers, fetched, names) = (Vec::new(), FetchedEnds::default(), Arc::default());
+        Self { tally, bad_lines, list_servers, fetched, names, is_foreign: false }
     }
 
     /// The account of a source that the caller brought, which is not read here.
@@ -55,6 +57,13 @@ impl Account {
     #[must_use]
     pub(crate) fn fetched_lists(&self) -> Vec<FetchedEnd> {
         self.fetched.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// What became of the names by now.
+    #[must_use]
+    pub(crate) fn names(&self) -> ledger::Names {
+        let names = *self.names.lock().unwrap_or_else(PoisonError::into_inner);
+        ledger::Names { unfinished: names.looked_up.saturating_sub(names.settled()), ..names }
     }
 
     /// The same, as the ledger has it of a run whose counters are `snapshot`.

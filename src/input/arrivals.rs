@@ -2,7 +2,8 @@
 
 use crossbeam_channel::{Receiver, TryRecvError};
 
-use super::names::{Answer, Mention};
+use super::names::Mention;
+use crate::dns::Answer;
 use crate::target::{IpRange, Ports, Target};
 
 /// Something that arrives.

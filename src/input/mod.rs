@@ -14,7 +14,7 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::config::{InputOptions, Limits};
+use crate::config::{InputOptions, Limits, NameOptions};
 use crate::error::Error;
 use crate::farm::FarmSettings;
 use crate::list::steam_api::without_keys;
@@ -32,13 +32,14 @@ mod listing;
 mod lists;
 mod names;
 mod open;
+mod outcomes;
 mod plans;
 mod reading;
 mod resolve;
-mod srv;
 mod stdin;
 mod steam;
 mod stream;
+mod system;
 
 pub(crate) use account::{Account, what_is_left_out, why_nothing};
 pub(crate) use fetched::FetchedEnd;
@@ -49,7 +50,6 @@ pub(crate) use open::Opened;
 pub(crate) use {
     arrivals::{Arrivals, Item},
     fetched::{Fetched, FetchedEnds},
-    names::Answer,
     stream::{Lists, Stream},
 };
 
@@ -81,6 +81,9 @@ pub(crate) struct Input {
     order: Order,
     strict: bool,
     files: FilesRead,
+    naming: NameOptions,
+    /// A dry run asks no name server.
+    asks_names: bool,
 }
 
 /// The contents of the files that were read before the scan.
@@ -133,6 +136,8 @@ impl Input {
             order: options.order,
             strict: options.strict,
             files: FilesRead { digests, ..FilesRead::default() },
+            naming: options.naming.clone(),
+            asks_names: true,
         };
         for text in targets {
             input.argument(text)?;
@@ -172,6 +177,11 @@ impl Input {
     /// Leaves out all lists, for a dry run, and returns what they are called.
     pub(crate) fn forget_lists(&mut self) -> Vec<Arc<str>> {
         self.lists.forget(&self.origins)
+    }
+
+    /// Looks no name up, for a dry run: each is unresolved because it was not asked.
+    pub(crate) fn ask_no_names(&mut self) {
+        self.asks_names = false;
     }
 
     /// Adds a target that was typed as an argument; one that cannot be read is a usage error.

@@ -6,7 +6,8 @@
 use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
 
-use crate::target::{Ports, Target};
+use crate::dns::Answer;
+use crate::target::{NameError, Ports, Target};
 
 /// What is to be asked at the address of a name.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,15 +33,6 @@ pub(crate) struct Named {
     pub mention: Mention,
 }
 
-/// Where a name leads.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Answer {
-    /// To an address; with a port if a service was looked for and its record says one.
-    Address(IpAddr, Option<u16>),
-    /// Nowhere, for good.
-    Nowhere,
-}
-
 /// Names by number: their answers, and the mentions that wait for one.
 #[derive(Debug, Default)]
 pub(crate) struct Names {
@@ -50,9 +42,9 @@ pub(crate) struct Names {
 #[derive(Debug)]
 enum State {
     Waiting(Vec<Mention>),
-    Address(IpAddr, Option<u16>),
-    /// The mentions that have a row.
-    Nowhere(Vec<Mention>),
+    Addresses(Box<[IpAddr]>, Option<u16>),
+    /// Why it leads nowhere, and the mentions that have a row.
+    Nowhere(NameError, Vec<Mention>),
 }
 
 /// What becomes of a mention.
@@ -62,8 +54,8 @@ pub(crate) enum Fate {
     Waits,
     /// These targets are meant.
     Targets(Vec<Target>, bool),
-    /// It has no address, and a row that says so.
-    Unresolved(Mention),
+    /// It has no address, and a row that says so and why.
+    Unresolved(Mention, NameError),
     /// It has no address, and neither had the same mention before it.
     Repeated(Mention),
 }
@@ -76,8 +68,8 @@ impl Names {
                 mentions.push(mention);
                 Fate::Waits
             }
-            State::Address(ip, port) => mention.at(*ip, *port),
-            State::Nowhere(known) => mention.nowhere(known),
+            State::Addresses(ips, port) => mention.at(ips, *port),
+            State::Nowhere(error, known) => mention.nowhere(*error, known),
         }
     }
 
@@ -87,14 +79,15 @@ impl Names {
         let State::Waiting(mentions) = state else { return Vec::new() };
         let mentions = std::mem::take(mentions);
         match answer {
-            Answer::Address(ip, port) => {
-                *state = State::Address(ip, port);
-                mentions.into_iter().map(|mention| mention.at(ip, port)).collect()
+            Answer::Addresses(ips, port) => {
+                let fates = mentions.into_iter().map(|mention| mention.at(&ips, port)).collect();
+                *state = State::Addresses(ips, port);
+                fates
             }
-            Answer::Nowhere => {
+            Answer::Failed(error) => {
                 let mut known = Vec::new();
-                let fates = mentions.into_iter().map(|mention| mention.nowhere(&mut known)).collect();
-                *state = State::Nowhere(known);
+                let fates = mentions.into_iter().map(|mention| mention.nowhere(error, &mut known)).collect();
+                *state = State::Nowhere(error, known);
                 fates
             }
         }
@@ -102,19 +95,21 @@ impl Names {
 }
 
 impl Mention {
-    fn at(self, ip: IpAddr, port: Option<u16>) -> Fate {
+    fn at(self, ips: &[IpAddr], port: Option<u16>) -> Fate {
         let ports = port.map_or(self.ports, Ports::one);
-        let target = |port| Target { address: SocketAddr::new(ip, port), plan: self.plan, origin: self.origin };
-        Fate::Targets(ports.iter().map(target).collect(), self.typed)
+        let target =
+            |ip: &IpAddr, port| Target { address: SocketAddr::new(*ip, port), plan: self.plan, origin: self.origin };
+        let targets = ips.iter().flat_map(|ip| ports.iter().map(move |port| target(ip, port)));
+        Fate::Targets(targets.collect(), self.typed)
     }
 
     /// A mention with another plan or other ports has a row of its own.
-    fn nowhere(self, known: &mut Vec<Self>) -> Fate {
+    fn nowhere(self, error: NameError, known: &mut Vec<Self>) -> Fate {
         if known.iter().any(|other| other.plan == self.plan && other.ports == self.ports) {
             return Fate::Repeated(self);
         }
         known.push(self.clone());
-        Fate::Unresolved(self)
+        Fate::Unresolved(self, error)
     }
 }
 
@@ -136,13 +131,27 @@ mod tests {
         };
         assert_eq!(names.mention(0, mention((1, 2), 3)), Fate::Waits);
         assert_eq!(names.mention(0, mention((2, 3), 5)), Fate::Waits);
-        assert_eq!(names.answer(1, Answer::Nowhere), []);
-        assert_eq!(names.answer(0, Answer::Address(ip, None)), [targets(&[1, 2], 3), targets(&[2, 3], 5)]);
+        let nowhere = Answer::Failed(NameError::Silence);
+        let at = |port| Answer::Addresses([ip].into(), port);
+        assert_eq!(names.answer(1, nowhere.clone()), []);
+        assert_eq!(names.answer(0, at(None)), [targets(&[1, 2], 3), targets(&[2, 3], 5)]);
         assert_eq!(names.mention(0, mention((2, 2), 3)), targets(&[2], 3));
-        assert_eq!(names.answer(0, Answer::Nowhere), [], "the first answer counts");
+        assert_eq!(names.answer(0, nowhere), [], "the first answer counts");
         // A service is where its record says.
         assert_eq!(names.mention(7, mention((25_565, 25_565), 1)), Fate::Waits);
-        assert_eq!(names.answer(7, Answer::Address(ip, Some(25_570))), [targets(&[25_570], 1)]);
+        assert_eq!(names.answer(7, at(Some(25_570))), [targets(&[25_570], 1)]);
+    }
+
+    #[test]
+    fn a_name_with_several_addresses_is_a_target_at_each_on_each_port() {
+        let mut names = Names::default();
+        let ips = [IpAddr::from([127, 0, 0, 9]), IpAddr::from([127, 0, 0, 8])];
+        assert_eq!(names.answer(0, Answer::Failed(NameError::NxDomain)), [], "nobody mentioned it");
+        assert_eq!(names.mention(0, mention((1, 2), 3)), Fate::Waits);
+        let fates = names.answer(0, Answer::Addresses(ips.into(), None));
+        let [Fate::Targets(targets, true)] = &fates[..] else { panic!("{fates:?}") };
+        let addresses: Vec<_> = targets.iter().map(|target| target.address.to_string()).collect();
+        assert_eq!(addresses, ["127.0.0.9:1", "127.0.0.9:2", "127.0.0.8:1", "127.0.0.8:2"]);
     }
 
     #[test]
@@ -151,8 +160,8 @@ mod tests {
         for ports in [(1, 2), (1, 2), (3, 3)] {
             assert_eq!(names.mention(0, mention(ports, 0)), Fate::Waits);
         }
-        let unresolved = |ports, plan| Fate::Unresolved(mention(ports, plan));
-        let fates = names.answer(0, Answer::Nowhere);
+        let unresolved = |ports, plan| Fate::Unresolved(mention(ports, plan), NameError::NxDomain);
+        let fates = names.answer(0, Answer::Failed(NameError::NxDomain));
         assert_eq!(fates, [unresolved((1, 2), 0), Fate::Repeated(mention((1, 2), 0)), unresolved((3, 3), 0)]);
         assert_eq!(names.mention(0, mention((3, 3), 0)), Fate::Repeated(mention((3, 3), 0)));
         assert_eq!(names.mention(0, mention((3, 3), 1)), unresolved((3, 3), 1));

@@ -8,13 +8,14 @@ use crossbeam_channel::bounded;
 
 use super::account::{Account, why_nothing, why_unaskable};
 use super::arrivals::{Arrivals, Item};
+use super::outcomes::Outcomes;
 use super::resolve::Resolver;
-use super::srv::NameServers;
 use super::stream::Stream;
 use super::{Input, stdin};
 use crate::engine::Plan;
 use crate::error::Error;
 use crate::farm::Farm;
+use crate::output::NameLog;
 use crate::target::{Dedup, Origin, Origins, Source, Target};
 
 /// Targets that a scan can take, and what it needs to know about them.
@@ -59,11 +60,13 @@ impl Input {
     /// resolve names, read standard input and fetch lists.
     ///
     /// If the input is strict, targets that cannot be asked at all are an error too. `complain` receives messages:
-    /// about lines of standard input that later cannot be read, and about what holds up a list.
+    /// about lines of standard input that later cannot be read, and about what holds up a list. Where
+    /// names lead is noted in `log`.
     pub(crate) fn open(
         mut self,
         farm: Option<&Farm>,
         seed: u64,
+        log: Option<NameLog>,
         complain: impl Fn(&dyn Display) + Clone + Send + 'static,
     ) -> Result<Opened, Error> {
         if let Some(farm) = farm {
@@ -106,8 +109,10 @@ impl Input {
         let arrivals = given.chain([Arrivals::Sent(items)]).collect();
         let known = Dedup::new(targets, seed);
         let stream = Stream::new(known, arrivals, lists, zones, Arc::clone(&account.tally), self.order, seed);
+        let outcomes = Outcomes { items: sender.clone(), counts: Arc::clone(&account.names), log };
+        let mut resolver =
+            if self.asks_names { Resolver::start(&self.naming, outcomes)? } else { Resolver::asking_nobody(outcomes) };
         let failed = |source| Error::Input { name: "names and standard input".into(), source };
-        let mut resolver = Resolver::start(sender.clone(), &NameServers::of_system()).map_err(failed)?;
         let Self { names, stdin, reading, condition, plans, .. } = self;
         let lines = stdin.map(|origin| stdin::Lines { reading, condition, origin, origins: origins.clone() });
         thread::Builder::new()

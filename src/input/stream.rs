@@ -201,13 +201,13 @@ impl Stream {
                     self.admit(target, typed, tally);
                 }
             }
-            Fate::Unresolved(Mention { plan, origin, .. }) => {
+            Fate::Unresolved(Mention { plan, origin, .. }, error) => {
                 if self.lists.have(plan) {
                     self.lists.open -= 1;
                 } else {
                     self.mentions -= 1;
                 }
-                self.unresolved.push_back(Unresolved { plan, origin });
+                self.unresolved.push_back(Unresolved { plan, origin, error });
             }
             Fate::Repeated(list) if self.lists.have(list.plan) => self.lists.open -= 1,
             Fate::Repeated(_) => {

@@ -8,6 +8,7 @@ pub(crate) mod driver;
 mod lane;
 pub mod options;
 pub(crate) mod queue;
+pub(crate) mod resolver;
 pub(crate) mod socket;
 pub(crate) mod sys;
 pub(crate) mod transport;

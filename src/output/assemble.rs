@@ -111,6 +111,9 @@ impl Assembler {
         if finished.rtt_ambiguous {
             record.flags |= Flags::RTT_AMBIGUOUS;
         }
+        if let Some(error) = finished.name_error {
+            record.flags |= record.error.set(error.as_str().as_bytes());
+        }
         if let Some(number) = finished.os_error {
             record.flags |= record.error.set(io::Error::from_raw_os_error(number).to_string().as_bytes());
         }

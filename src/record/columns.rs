@@ -150,7 +150,9 @@ pub static COLUMNS: &[Column] = &[
     integer("players_declared", "players", "number that the player list declares", |r| number(r.players_declared)),
     integer("rules_declared", "rules", "number that the rules list declares", |r| number(r.rules_declared)),
     text("flags", "what was odd, as words with a space between", |r| Value::Flags(r.flags)),
-    text("error", "what the server or the system said when it failed", |r| Value::Text(&r.error)),
+    text("error", "what the server or the system said when it failed, or why a name has no address", |r| {
+        Value::Text(&r.error)
+    }),
 ];
 
 /// A list of a record. Formats of rows and columns have no place for it; NDJSON has.

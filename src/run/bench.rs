@@ -43,7 +43,7 @@ impl Bench {
         let seed = unix_us.unsigned_abs();
         let input = Input::read(input, limits, Vec::new())?;
         let farm = input.farm().map(start_farm).transpose()?;
-        let Ready { opened, farm, .. } = Ready::open(input, farm, seed, notices)?;
+        let Ready { opened, farm, .. } = Ready::open(input, farm, seed, None, notices)?;
         let Opened { mut source, plans, origins, account, .. } = opened;
         let mut targets = Vec::new();
         // Bounded by the targets, and by the patience of the resolver.
@@ -51,7 +51,7 @@ impl Bench {
             let next = source.poll_target();
             while let Some(name) = source.poll_unresolved() {
                 let text = origins.find(name.origin).and_then(|origin| origin.text);
-                notices(&format_args!("{} cannot be resolved", text.as_deref().unwrap_or("a name")));
+                notices(&format_args!("{} has no address: {}", text.as_deref().unwrap_or("a name"), name.error));
             }
             match next {
                 Poll::Ready(Some(target)) => targets.push(target),

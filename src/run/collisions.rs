@@ -12,7 +12,7 @@ use crate::output::partial;
 pub(super) fn refuse<'a>(
     read: impl Iterator<Item = &'a Path>,
     outputs: &[Output],
-    others: [(&str, Option<&Path>); 2],
+    others: [(&str, Option<&Path>); 3],
 ) -> Result<(), Error> {
     // Standard input may be a file too, which has its name here.
     let of_input = |path| if path == Path::new("-") { Path::new("/dev/stdin") } else { path };
@@ -75,7 +75,9 @@ mod tests {
     fn no_file_is_written_twice_however_it_is_spelled() {
         let refused = |names: &[&str], metadata: Option<&str>| {
             let lists = [Path::new("list.csv")].into_iter();
-            let others = [("--metadata", metadata.map(Path::new)), ("--raw", Some(Path::new("raw.pcapng")))];
+            let metadata = ("--metadata", metadata.map(Path::new));
+            let others =
+                [metadata, ("--raw", Some(Path::new("raw.pcapng"))), ("--names", Some(Path::new("names.csv")))];
             let output = |name: &&str| Output { path: (*name != "-").then(|| name.into()), format: Format::Csv };
             let outputs: Vec<_> = names.iter().map(output).collect();
             refuse(lists, &outputs, others).is_err()
@@ -89,5 +91,6 @@ mod tests {
         assert!(refused(&["a.csv"], Some("a.csv")));
         assert!(refused(&["a.csv"], Some("a.csv.meta.json")));
         assert!(refused(&["a.csv"], Some("raw.pcapng")));
+        assert!(refused(&["names.csv"], None));
     }
 }

@@ -10,7 +10,7 @@ use crate::ledger::Ledger;
 use crate::net::driver::{self, Stop, read_clocks};
 use crate::output::metadata::{self, Metadata, OutputDigest, RawDigest, SettingsInForce, rfc3339};
 use crate::output::writer::Report;
-use crate::output::{Destination, Epoch, ListReport, OutputError, Raw, Sink, partial};
+use crate::output::{Destination, Epoch, ListReport, NameLog, OutputError, Raw, Sink, partial};
 use crate::record::Status;
 use crate::target::{Order, Origins};
 
@@ -21,6 +21,8 @@ pub(super) struct Publisher {
     pub seed: u64,
     pub order: Order,
     pub files: FilesRead,
+    /// Where names led.
+    pub names: Option<NameLog>,
     pub metadata: Option<Destination>,
     pub settings: SettingsInForce,
     /// What becomes of the input.
@@ -42,6 +44,7 @@ impl Publisher {
             datagrams: ended.snapshot.datagrams,
             rows: report.rows.clone(),
             lists: ListEnd::datagrams(&ends),
+            names: self.account.names(),
         };
         let lists_stopped = ends.iter().filter(|list| list.status == Status::Aborted).count() as u64;
         let unfinished = ledger.input.not_started + ledger.rows.status.of(Status::Aborted) + lists_stopped;
@@ -55,6 +58,10 @@ impl Publisher {
             report.raw.iter_mut().for_each(Raw::discard);
         } else if has_ended {
             error = commit(&mut report).err();
+        }
+        if let Some(names) = &self.names {
+            let finished = names.finish(has_ended && error.is_none());
+            error = error.or(finished.err());
         }
         let is_complete = has_ended && error.is_none() && !is_empty;
         let metadata = Metadata {

@@ -20,7 +20,7 @@ use crate::net::driver::{Stop, Stopper, Watch, read_clocks};
 use crate::net::socket;
 use crate::output::metadata::SettingsInForce;
 use crate::output::writer::Writer;
-use crate::output::{Assembler, Clones, Destination, Epoch, FileSink, Look, OutputError, Raw, Sink};
+use crate::output::{Assembler, Clones, Destination, Epoch, FileSink, Look, NameLog, OutputError, Raw, Sink};
 use crate::record::{Selection, ServerRecord};
 use crate::target::{Source, Tally};
 
@@ -133,20 +133,20 @@ impl<'a> Scan<'a> {
         let ScanOptions { input, limits, network, output, seed, arguments } = options;
         let seed = seed.unwrap_or(unix_us.unsigned_abs());
         let order = input.order;
-        let OutputOptions { outputs, selection, condition, raw, metadata, flag_clones } = output;
+        let OutputOptions { outputs, selection, condition, raw, names, metadata, flag_clones } = output;
         let open_all = || {
             let rows = outputs.iter().map(|output| open(output, selection.as_ref(), look));
             let rows = rows.collect::<Result<Vec<_>, _>>()?;
             let named = |path: Option<PathBuf>| path.map(|path| Destination::named(&path)).transpose();
-            Ok::<_, OutputError>((rows, named(raw)?, named(metadata)?))
+            Ok::<_, OutputError>((rows, named(raw)?, named(names)?.map(NameLog::new), named(metadata)?))
         };
-        let (ready, (rows, raw, metadata)) = match source {
+        let (ready, (rows, raw, names, metadata)) = match source {
             None => {
                 let input = Input::read(input, &limits, given)?;
                 notices_of(input.files(), &notices);
                 let farm = input.farm().map(start_farm).transpose()?;
                 let destinations = open_all()?;
-                (Ready::open(input, farm, seed, &notices)?, destinations)
+                (Ready::open(input, farm, seed, destinations.2.clone(), &notices)?, destinations)
             }
             Some(_) if input.names_any() || !given.is_empty() => {
                 return Err(Error::usage("a scan has a source of its own or other targets, and not both"));
@@ -172,12 +172,13 @@ impl<'a> Scan<'a> {
         let stopper = session.stopper();
         let writer = Writer::new(assembler, condition, sinks, raw, move || stopper.stop(Stop::Output));
         let settings = SettingsInForce::new(&settings, network.io.as_str());
-        let publisher = Publisher { epoch, arguments, seed, order, files, metadata, settings, account, origins };
+        let publisher = Publisher { epoch, arguments, seed, order, files, names, metadata, settings, account, origins };
         Ok(Run { session, writer, publisher, _farm: farm })
     }
 
-    /// The targets as they would be asked, and the names of the lists that would be asked. Asks none of them.
-    pub(crate) fn dry_run(self) -> Result<(Opened, Vec<Arc<str>>), Error> {
+    /// The targets as they would be asked, and the names of the lists that would be asked. Asks none of them, and looks up
+    /// names only with `resolve`; else they are unresolved.
+    pub(crate) fn dry_run(self, resolve: bool) -> Result<(Opened, Vec<Arc<str>>), Error> {
         let (_, unix_us) = read_clocks();
         let Self { options, notices, .. } = self;
         options.limits.check()?;
@@ -186,8 +187,11 @@ impl<'a> Scan<'a> {
         notices_of(input.files(), &notices);
         let farm = input.farm().map(start_farm).transpose()?;
         let lists = input.forget_lists();
+        if !resolve {
+            input.ask_no_names();
+        }
         let seed = options.seed.unwrap_or(unix_us.unsigned_abs());
-        Ok((Ready::open(input, farm, seed, &notices)?.opened, lists))
+        Ok((Ready::open(input, farm, seed, None, &notices)?.opened, lists))
     }
 }
 
@@ -227,11 +231,17 @@ impl Debug for Run<'_> {
 }
 
 impl Ready {
-    /// Opens what was read, with the servers of the `farm` that was started.
-    pub(super) fn open(mut input: Input, farm: Option<Serving>, seed: u64, notices: &Notices) -> Result<Self, Error> {
+    /// Opens what was read, with the servers of the `farm` that was started. Where names lead goes to `log`.
+    pub(super) fn open(
+        mut input: Input,
+        farm: Option<Serving>,
+        seed: u64,
+        log: Option<NameLog>,
+        notices: &Notices,
+    ) -> Result<Self, Error> {
         let files = input.take_files();
         let notices = Arc::clone(notices);
-        let opened = input.open(farm.as_ref().map(Serving::servers), seed, move |line| notices(line))?;
+        let opened = input.open(farm.as_ref().map(Serving::servers), seed, log, move |line| notices(line))?;
         Ok(Self { opened, files, farm })
     }
 }
@@ -259,10 +269,11 @@ fn open(output: &Output, selection: Option<&Selection>, look: Look) -> Result<Fi
 }
 
 fn refuse_collisions(options: &ScanOptions) -> Result<(), Error> {
-    let OutputOptions { outputs, raw, metadata, .. } = &options.output;
+    let OutputOptions { outputs, raw, names, metadata, .. } = &options.output;
     let InputOptions { files, exclude_files, steam, .. } = &options.input;
     let read = files.iter().chain(exclude_files).chain(&steam.key_file).map(PathBuf::as_path);
-    collisions::refuse(read, outputs, [("--metadata", metadata.as_deref()), ("--raw", raw.as_deref())])
+    let others = [("--metadata", metadata), ("--raw", raw), ("--names", names)];
+    collisions::refuse(read, outputs, others.map(|(flag, path)| (flag, path.as_deref())))
 }
 
 /// Refuses to send from addresses that are not this machine's.

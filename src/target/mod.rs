@@ -26,6 +26,7 @@ mod claim;
 mod dedup;
 mod exclude;
 mod ip_range;
+mod name_error;
 mod origins;
 mod parse;
 mod parse_error;
@@ -40,6 +41,7 @@ mod sweep;
 #[cfg(test)]
 mod tests;
 
+pub use self::name_error::NameError;
 pub use self::origins::Origins;
 pub use self::parse_error::ParseError;
 pub use self::port_rule::PortRule;
@@ -121,6 +123,8 @@ pub struct Unresolved {
     pub plan: u16,
     /// Who named it: an index into the caller's [`Origin`]s.
     pub origin: u32,
+    /// Why it has none.
+    pub error: NameError,
 }
 
 /// Who named a target.

@@ -12,6 +12,7 @@ mod exit_codes;
 mod farm;
 mod front_door;
 mod games;
+mod host_names;
 mod input;
 mod lists;
 mod names;

@@ -8,12 +8,13 @@ use crossbeam_channel::{Sender, unbounded};
 use proptest::prelude::*;
 
 use super::*;
+use crate::dns::Answer;
 use crate::engine::testing::start;
-use crate::input::{Answer, Arrivals, Fetched, FetchedEnds, Item, Lists, Mention, Stream};
+use crate::input::{Arrivals, Fetched, FetchedEnds, Item, Lists, Mention, Stream};
 use crate::list;
 use crate::rng::Rng;
 use crate::target::{
-    Dedup, ExclusionReason, Exclusions, IpRange, Order, Origins, Ports, Ruling, Tally, TargetSetBuilder,
+    Dedup, ExclusionReason, Exclusions, IpRange, NameError, Order, Origins, Ports, Ruling, Tally, TargetSetBuilder,
 };
 
 /// Something that names targets.
@@ -238,7 +239,8 @@ impl Outside {
             },
             2 if !self.lookups.is_empty() => {
                 let number = self.lookups.swap_remove(rng.below(self.lookups.len() as u64) as usize);
-                let answer = NAMES[number as usize].map_or(Answer::Nowhere, |ip| Answer::Address(ip.into(), None));
+                let answer = NAMES[number as usize]
+                    .map_or(Answer::Failed(NameError::NxDomain), |ip| Answer::Addresses([ip.into()].into(), None));
                 self.send(Item::Resolved(number, answer));
             }
             3 => match (self.servers.next(), &self.fetched) {
