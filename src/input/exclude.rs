@@ -1,10 +1,11 @@
 //! What is left out: `--exclude` and `--exclude-file`.
 
-use super::files::{InputDigest, each_line};
-use super::lines::without_comment;
-use super::reading::Reading;
+use super::files::{InputDigest, each_entry};
+use super::formats::{Context, Entry, Purpose};
+use super::reading::{Reading, looks_for_port};
 use crate::config::InputOptions;
 use crate::error::Error;
+use crate::output::Filter;
 use crate::target::{Exclusions, Hosts, TargetSpec, Zones};
 
 /// Reads what `options` leave out, and digests the files. A line that cannot be read is an error: what was meant to be left
@@ -16,13 +17,15 @@ pub(super) fn read(options: &InputOptions, reading: &Reading) -> Result<(Zones, 
             .map_err(|reason| Error::usage(format!("--exclude {text:?}: {reason}")))?;
     }
     let mut digests = Vec::new();
+    let condition = Filter::default();
+    let context = Context { purpose: Purpose::Exclude, game: reading.game, condition: &condition };
     for path in &options.exclude_files {
-        digests.push(each_line(path, |number, line| {
-            line.and_then(|text| match without_comment(text) {
-                "" => Ok(()),
-                text => exclude(&mut exclusions, reading, text),
-            })
-            .map_err(|reason| Error::usage(format!("{}:{number}: {reason}", path.display())))
+        digests.push(each_entry(path, &context, &mut |number, entry| {
+            let excluded = entry.and_then(|entry| match entry {
+                Entry::Target(text) => exclude(&mut exclusions, reading, text),
+                Entry::HeldBack | Entry::PassedOver => Ok(()),
+            });
+            excluded.map_err(|reason| Error::usage(format!("{}:{number}: {reason}", path.display())))
         })?);
     }
     Ok((exclusions.into_zones(), digests))
@@ -33,7 +36,10 @@ fn exclude(exclusions: &mut Exclusions, reading: &Reading, text: &str) -> Result
     let spec = TargetSpec::parse_exclusion(text).map_err(|reason| reason.to_string())?;
     match spec.hosts {
         // Where others may be asked than the port that a target names, any of the host may be.
-        Hosts::Range(range) => exclusions.exclude(range, spec.ports.as_ref().filter(|_| reading.names_all_ports())),
+        Hosts::Range(range) => {
+            let names_all_ports = reading.names_all_ports() && !looks_for_port(spec.scheme);
+            exclusions.exclude(range, spec.ports.as_ref().filter(|_| names_all_ports));
+        }
         Hosts::Name(name) => {
             return Err(format!("{name:?} is a name: write addresses, ranges or blocks to leave out"));
         }

@@ -1,4 +1,4 @@
-//! Files of targets, line by line: plain or packed, and digested as they are read.
+//! Files of targets: plain or packed, and digested as they are read.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
@@ -8,7 +8,7 @@ use flate2::bufread::MultiGzDecoder;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
-use super::lines::Lines;
+use super::formats::{self, Context, Stop, Take};
 use crate::error::Error;
 
 /// What a file held when it was read.
@@ -20,23 +20,20 @@ pub(crate) struct InputDigest {
     pub sha256: String,
 }
 
-/// Calls `take` with every line of a file that says something, and returns the digest of the whole file. `-` is standard
-/// input.
-pub(super) fn each_line(
-    path: &Path,
-    mut take: impl FnMut(u64, Result<&str, String>) -> Result<(), Error>,
-) -> Result<InputDigest, Error> {
+/// Calls `take` with everything that a file names, and returns the digest of the whole file. `-` is standard input.
+pub(super) fn each_entry(path: &Path, context: &Context<'_>, take: &mut Take<'_>) -> Result<InputDigest, Error> {
     let name = path.display().to_string();
     let failed = |source| Error::Input { name: path.display().to_string(), source };
     let reader: Box<dyn Read> =
         if path == Path::new("-") { Box::new(io::stdin()) } else { Box::new(File::open(path).map_err(failed)?) };
     let mut digest = Sha256::new();
     let bytes = BufReader::with_capacity(BUFFER, Digested { reader, digest: &mut digest });
-    let mut lines = Lines::new(unpacked(bytes).map_err(failed)?);
-    while let Some((number, line)) = lines.next_line().map_err(failed)? {
-        take(number, line.map_err(|reason| reason.to_string()))?;
-    }
-    drop(lines);
+    let mut bytes = unpacked(bytes).map_err(failed)?;
+    formats::read(&mut *bytes, context, take).map_err(|stop| match stop {
+        Stop::Reader(error) => failed(error),
+        Stop::Taker(error) => error,
+    })?;
+    drop(bytes);
     Ok(InputDigest { name, sha256: format!("{:x}", digest.finalize()) })
 }
 

@@ -1,7 +1,7 @@
 //! Lines out of a stream of bytes: the ones that carry something, each with its number.
 //!
-//! Lists come from everywhere: with a byte order mark, with LF, CRLF or CR ends, with comments, with one broken line
-//! in a million. A line that cannot be read is an error for itself only, and no line grows past a megabyte in memory.
+//! Lists come from everywhere: with LF, CRLF or CR ends, with comments, with one broken line in a million. A line that
+//! cannot be read is an error for itself only, and no line grows past a megabyte in memory.
 
 use std::io::{self, BufRead, ErrorKind};
 
@@ -19,15 +19,15 @@ pub(crate) struct Lines<R> {
     after_cr: bool,
 }
 
+/// A line with its number, or why it cannot be read.
+pub(crate) type Line<'a> = (u64, Result<&'a [u8], LineError>);
+
 /// Why a line cannot be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub(crate) enum LineError {
     /// Longer than any target.
     #[error("the line is longer than {MOST_LINE_BYTES} bytes")]
     TooLong,
-    /// Not text; the byte is counted from 1.
-    #[error("the line is not UTF-8 text from byte {0} on")]
-    NotUtf8(usize),
 }
 
 impl<R: BufRead> Lines<R> {
@@ -36,24 +36,18 @@ impl<R: BufRead> Lines<R> {
         Self { reader, line: Vec::new(), number: 0, complete: false, after_cr: false }
     }
 
-    /// The next line that carries something: its number, counted from 1 over all lines, and its text without
-    /// surrounding blanks; `None` at the end. An error of the reader is passed on, and reading may go on after it
+    /// The next line that carries something: its number, counted from 1 over all lines, and its bytes without the end;
+    /// `None` at the end. An error of the reader is passed on, and reading may go on after it
     /// (after `WouldBlock`, say: the part of a line that was read is kept).
-    pub(crate) fn next_line(&mut self) -> io::Result<Option<(u64, Result<&str, LineError>)>> {
+    pub(crate) fn next_line(&mut self) -> io::Result<Option<Line<'_>>> {
         // Bounded by the lines of the input.
         while self.read_line()? {
             self.number += 1;
-            if self.number == 1 && self.line.starts_with(BYTE_ORDER_MARK) {
-                self.line.drain(..BYTE_ORDER_MARK.len());
-            }
             if self.line.len() > MOST_LINE_BYTES {
                 return Ok(Some((self.number, Err(LineError::TooLong))));
             }
-            if !content(&self.line).is_empty() {
-                let blanks = self.line.iter().take_while(|byte| is_blank(**byte)).count();
-                let text = std::str::from_utf8(content(&self.line));
-                let text = text.map_err(|error| LineError::NotUtf8(blanks + error.valid_up_to() + 1));
-                return Ok(Some((self.number, text)));
+            if !self.line.iter().all(|byte| is_blank(*byte)) {
+                return Ok(Some((self.number, Ok(&self.line))));
             }
         }
         Ok(None)
@@ -81,7 +75,7 @@ impl<R: BufRead> Lines<R> {
             }
             let length = buffer.iter().position(|byte| matches!(byte, b'\n' | b'\r')).unwrap_or(buffer.len());
             let (part, rest) = buffer.split_at(length);
-            let room = (MOST_LINE_BYTES + BYTE_ORDER_MARK.len() + 1).saturating_sub(self.line.len());
+            let room = (MOST_LINE_BYTES + 1).saturating_sub(self.line.len());
             self.line.extend(part.iter().take(room));
             let ended = rest.first().copied();
             self.reader.consume(length + usize::from(ended.is_some()));
@@ -101,20 +95,12 @@ pub(crate) fn without_comment(text: &str) -> &str {
     comment.map_or(text, |(at, _)| text.split_at(at).0).trim_end_matches([' ', '\t'])
 }
 
-/// A line without the blanks around it.
-fn content(line: &[u8]) -> &[u8] {
-    let Some(start) = line.iter().position(|byte| !is_blank(*byte)) else { return &[] };
-    let end = line.iter().rposition(|byte| !is_blank(*byte)).map_or(start, |last| last + 1);
-    line.get(start..end).unwrap_or_default()
-}
-
 const fn is_blank(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t')
 }
 
-const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 /// A row of an earlier output may hold hundreds of rules and players.
-const MOST_LINE_BYTES: usize = 1 << 20;
+pub(crate) const MOST_LINE_BYTES: usize = 1 << 20;
 
 #[cfg(test)]
 mod tests {
@@ -125,7 +111,7 @@ mod tests {
     fn read(mut lines: Lines<impl BufRead>) -> Vec<(u64, Result<String, LineError>)> {
         let mut read = Vec::new();
         while let Some((number, line)) = lines.next_line().expect("memory can be read") {
-            read.push((number, line.map(str::to_owned)));
+            read.push((number, line.map(|line| String::from_utf8_lossy(line).into_owned())));
         }
         read
     }
@@ -148,9 +134,9 @@ mod tests {
         let list = b"# servers\n\n  192.0.2.1:1\t\n \t \n192.0.2.2 # mine\n\t# not yet\nname#1\nlast";
         let expected = [
             (1, "# servers"),
-            (3, "192.0.2.1:1"),
+            (3, "  192.0.2.1:1\t"),
             (5, "192.0.2.2 # mine"),
-            (6, "# not yet"),
+            (6, "\t# not yet"),
             (7, "name#1"),
             (8, "last"),
         ];
@@ -178,24 +164,9 @@ mod tests {
     }
 
     #[test]
-    fn a_byte_order_mark_is_skipped_at_the_start_only() {
-        assert_eq!(texts(b"\xEF\xBB\xBFa"), [(1, "a".to_owned())]);
-        assert_eq!(texts(b"\xEF\xBB\xBF# a"), [(1, "# a".to_owned())]);
-        assert_eq!(texts(b"a\n\xEF\xBB\xBFb"), [(1, "a".to_owned()), (2, "\u{feff}b".to_owned())]);
-    }
-
-    #[test]
-    fn a_line_that_is_not_text_spoils_only_itself() {
-        assert_eq!(
-            lines(b"a\n  b\xFFc\n\nd"),
-            [(1, Ok("a".to_owned())), (2, Err(LineError::NotUtf8(4))), (4, Ok("d".to_owned()))]
-        );
-    }
-
-    #[test]
     fn a_line_may_have_a_megabyte_and_no_more() {
         let longest = "x".repeat(MOST_LINE_BYTES);
-        let list = format!("\u{feff}{longest}\r\n{longest}x\n{longest}{longest}{longest}\rb");
+        let list = format!("{longest}\r\n{longest}x\n{longest}{longest}{longest}\rb");
         assert_eq!(
             read(Lines::new(list.as_bytes())),
             [(1, Ok(longest)), (2, Err(LineError::TooLong)), (3, Err(LineError::TooLong)), (4, Ok("b".to_owned()))]
@@ -219,7 +190,7 @@ mod tests {
         }
         let mut lines = Lines::new(BufReader::new(Halting(0)));
         assert_eq!(lines.next_line().expect_err("nothing yet").kind(), ErrorKind::WouldBlock);
-        assert_eq!(lines.next_line().expect("a line"), Some((1, Ok("192.0.2.1"))));
+        assert_eq!(lines.next_line().expect("a line"), Some((1, Ok(&b"192.0.2.1"[..]))));
         assert_eq!(lines.next_line().expect("the end"), None);
     }
 }

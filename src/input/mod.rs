@@ -27,8 +27,8 @@ mod exclude;
 mod farm;
 mod fetched;
 mod files;
+mod formats;
 mod lines;
-mod listing;
 mod lists;
 mod names;
 mod open;
@@ -54,11 +54,11 @@ pub(crate) use {
 };
 
 use farm::NamedFarm;
-use files::each_line;
-use listing::Listing;
+use files::each_entry;
+use formats::{Context, Entry, Purpose};
 use lists::NamedLists;
 use plans::Plans;
-use reading::{Reading, Whom, target_of_line};
+use reading::{Reading, Whom};
 
 /// Everything that was named, read as far as that is possible before the scan runs.
 pub(crate) struct Input {
@@ -97,6 +97,8 @@ pub(crate) struct FilesRead {
     pub bad_lines: u64,
     /// Rows that the conditions held back.
     held_back: u64,
+    /// What there is to say of the files besides.
+    pub remarks: Vec<String>,
 }
 
 impl Input {
@@ -118,8 +120,9 @@ impl Input {
             ));
         }
         let mut plans = Plans::new();
-        let reading = Reading::new(&options, &mut plans, limits.rounds());
+        let mut reading = Reading::new(&options, &mut plans, limits.rounds());
         let (zones, digests) = exclude::read(&options, &reading)?;
+        reading.zones = Some(zones.clone());
         let origins = Origins::default();
         let mut input = Self {
             set: TargetSetBuilder::new(zones),
@@ -203,15 +206,23 @@ impl Input {
     /// Adds the targets of a file. Lines that cannot be read are counted and noted.
     fn file(&mut self, path: &Path) -> Result<(), Error> {
         let (plain, source) = self.file_origin(path);
-        let mut listing = Listing::default();
-        let digest = each_line(path, |number, line| {
-            let result = target_of_line(&mut listing, &self.condition, line).and_then(|text| {
-                let Some(text) = text else {
-                    self.files.held_back += u64::from(!self.condition.is_empty());
-                    return Ok(());
-                };
-                let spec = TargetSpec::parse(&text).map_err(|reason| reason.to_string())?;
-                self.add(&spec, &text, Some((&source, plain)))
+        let condition = std::mem::take(&mut self.condition);
+        let context = Context { purpose: Purpose::Ask, game: self.reading.game, condition: &condition };
+        let mut passed_over = 0_u64;
+        let digest = each_entry(path, &context, &mut |number, entry| {
+            let result = entry.and_then(|entry| match entry {
+                Entry::Target(text) => {
+                    let spec = TargetSpec::parse(text).map_err(|reason| reason.to_string())?;
+                    self.add(&spec, text, Some((&source, plain)))
+                }
+                Entry::HeldBack => {
+                    self.files.held_back += 1;
+                    Ok(())
+                }
+                Entry::PassedOver => {
+                    passed_over += 1;
+                    Ok(())
+                }
             });
             if let Err(reason) = result {
                 self.set.invalid();
@@ -222,6 +233,8 @@ impl Input {
             }
             Ok(())
         })?;
+        self.condition = condition;
+        self.files.remarks.extend(what_was_passed_over(&source, passed_over));
         self.files.digests.push(digest);
         Ok(())
     }
@@ -272,6 +285,16 @@ impl Input {
 #[must_use]
 pub(crate) fn more_lines(count: u64) -> String {
     format!("{count} more lines cannot be read")
+}
+
+/// What to say of records that name a port at which nobody can be asked.
+fn what_was_passed_over(source: &str, count: u64) -> Option<String> {
+    let records = match count {
+        0 => return None,
+        1 => "1 record was".to_owned(),
+        _ => format!("{count} records were"),
+    };
+    Some(format!("{source}: {records} passed over: the port is closed or not UDP, or it is no reply of a server"))
 }
 
 /// Lines that cannot be read are shown up to this many.

@@ -7,12 +7,12 @@ use std::path::Path;
 use crossbeam_channel::Sender;
 
 use super::arrivals::Item;
-use super::files::each_line;
-use super::listing::Listing;
+use super::files::each_entry;
+use super::formats::{Context, Entry, Purpose};
 use super::names::{Mention, Named};
-use super::reading::{Reading, Whom, target_of_line};
+use super::reading::{Reading, Whom};
 use super::resolve::Resolver;
-use super::{MOST_COMPLAINTS, more_lines};
+use super::{MOST_COMPLAINTS, more_lines, what_was_passed_over};
 use crate::error::Error;
 use crate::output::Filter;
 use crate::target::{Origin, Origins, Target, TargetSpec};
@@ -31,11 +31,18 @@ impl Lines {
     /// Reads standard input to its end, or until nobody takes `items` any more. `complain` is told of the first lines that
     /// cannot be read.
     pub(super) fn read(self, complain: &dyn Fn(&dyn Display), items: &Sender<Item>, resolver: &mut Resolver) {
-        let mut listing = Listing::default();
-        let mut bad = 0_usize;
-        let read = each_line(Path::new("-"), |number, line| {
-            let target = target_of_line(&mut listing, &self.condition, line);
-            let sent = match target.and_then(|text| text.map(|text| self.item(&text)).transpose()) {
+        let (mut bad, mut passed_over) = (0_usize, 0_u64);
+        let context = Context { purpose: Purpose::Ask, game: self.reading.game, condition: &self.condition };
+        let read = each_entry(Path::new("-"), &context, &mut |number, entry| {
+            let line = entry.and_then(|entry| match entry {
+                Entry::Target(text) => self.item(text).map(Some),
+                Entry::HeldBack => Ok(None),
+                Entry::PassedOver => {
+                    passed_over += 1;
+                    Ok(None)
+                }
+            });
+            let sent = match line {
                 Ok(None) => true,
                 Ok(Some(Line::Item(item))) => items.send(item).is_ok(),
                 Ok(Some(Line::Name(named))) => resolver.mention(named),
@@ -50,6 +57,9 @@ impl Lines {
             // If the scan is over, nobody takes targets any more.
             if sent { Ok(()) } else { Err(Error::Bug(NOBODY_READS)) }
         });
+        if let Some(remark) = what_was_passed_over("-", passed_over) {
+            complain(&remark);
+        }
         match read {
             Err(Error::Bug(NOBODY_READS)) => {}
             Err(error) => complain(&error),

@@ -295,7 +295,8 @@ impl AnyProtocol {
     /// True if `name` is its name or an alias.
     #[must_use]
     pub fn is_called(&self, name: &str) -> bool {
-        self.spec().name == name || self.spec().aliases.contains(&name)
+        let Spec { name: own, aliases, .. } = self.spec();
+        own.eq_ignore_ascii_case(name) || aliases.iter().any(|alias| alias.eq_ignore_ascii_case(name))
     }
 
     /// What is asked of a server when `wanted` is: the queries that the protocol has, or info if it has none of them.

@@ -255,6 +255,9 @@ fn notices_of(files: &FilesRead, notices: &Notices) {
     if more > 0 {
         notices(&crate::input::more_lines(more));
     }
+    for remark in &files.remarks {
+        notices(remark);
+    }
 }
 
 /// Starts simulated servers, on the usual port if it is free.

@@ -125,6 +125,16 @@ impl Zones {
         }
     }
 
+    /// Whether single ports are excluded of an address among `hosts`, or of any address.
+    pub(crate) fn exclude_ports_of(&self, hosts: Option<IpRange>) -> bool {
+        let layers = &*self.0;
+        let Some(hosts) = hosts else { return !layers.some.is_empty() || !layers.pairs.is_empty() };
+        hosts.pieces().any(|(first, last)| {
+            layers.some(first).is_some_and(|listed| listed.first <= last)
+                || layers.paired(first).is_some_and(|(ip, _)| ip <= last)
+        })
+    }
+
     /// The zones that have a part between `first` and `last`, ascending, without parts of them that lie outside.
     pub(super) fn overlapping(&self, first: u128, last: u128) -> impl Iterator<Item = Zone> {
         let layers = &*self.0;

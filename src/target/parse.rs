@@ -76,7 +76,7 @@ impl<'a> TargetSpec<'a> {
 }
 
 fn scheme(word: &str) -> Result<&str, ParseError> {
-    let fits = word.starts_with(|c: char| c.is_ascii_alphabetic())
+    let fits = word.starts_with(|c: char| c.is_ascii_alphanumeric())
         && word.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+-._".contains(&byte));
     if fits { Ok(word) } else { Err(ParseError::Scheme(excerpt(word))) }
 }

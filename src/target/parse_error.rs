@@ -11,8 +11,8 @@ pub enum ParseError {
     /// Nothing where the host should be.
     #[error("the host is missing: write HOST or HOST:PORT")]
     Empty,
-    /// What stands before `://` cannot be a protocol.
-    #[error("{0:?} is not a protocol: write a letter, then letters, digits and hyphens, before ://")]
+    /// What stands before `://` can be neither a protocol nor a game.
+    #[error("{0:?} is neither a protocol nor a game: write letters, digits and hyphens before ://")]
     Scheme(Box<str>),
     /// Four dotted numbers, but not an address.
     #[error("{word:?} is not an IPv4 address: {expected}")]

@@ -168,7 +168,7 @@ fn mistakes_in_words_and_ports_are_answered_with_what_to_write() {
         ("a..example", "\"a..example\" is not a host name: between two dots there are 1 to 63 characters"),
         ("spiel.münchen", "\"spiel.münchen\" is not a host name: write an international name in its ASCII form, xn--…"),
         ("\u{1b}[2J", "\"\\u{1b}[2J\" is not a host name: a name is made of letters, digits, hyphens and dots"),
-        ("1x://h", "\"1x\" is not a protocol: write a letter, then letters, digits and hyphens, before ://"),
+        ("-x://h", "\"-x\" is neither a protocol nor a game: write letters, digits and hyphens before ://"),
         ("192.0.2.7:", "the port is missing behind \"192.0.2.7:\": write HOST:PORT, or HOST alone"),
         ("192.0.2.7:0", "port 0 cannot be asked: ports are 1 to 65535"),
         ("192.0.2.7:70000", "port 70000 is not in 1 to 65535"),
