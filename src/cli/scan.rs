@@ -14,12 +14,14 @@ use super::protocol::{self, Protocol};
 #[command(after_help = EXAMPLES)]
 pub(crate) struct ScanArgs {
     /// Whom to ask: [PROTOCOL://]HOST[:PORT[-PORT][,PORT…]]; HOST is an IPv4 or [IPv6] address, a range a-b, a CIDR
-    /// block or a name; farm:N is N simulated servers, 'farm:N?loss=5%&silent=10%' worse ones
+    /// block or a name; GAME:// is --game for one target; farm:N is N simulated servers, 'farm:N?loss=5%&silent=10%'
+    /// worse ones
     #[arg(value_name = "TARGET")]
     pub targets: Vec<String>,
 
-    /// Read targets from FILE, one a line (`-` is standard input), or from an earlier output, zmap's CSV, masscan's
-    /// list or JSON, also packed as .gz or .zst; may be repeated
+    /// Read targets from FILE (`-` is standard input): one per line, CSV with or without a header, an earlier output,
+    /// any output of zmap, masscan, nmap (-oG, -oX), naabu or Shodan, JSON of qstat, GameDig or Steam; gzip and Zstandard
+    /// are unpacked; may be repeated
     #[arg(
         short,
         long,
@@ -81,7 +83,7 @@ pub(crate) struct ScanArgs {
     #[arg(long, value_name = "TARGET", help_heading = "Targets")]
     pub exclude: Vec<String>,
 
-    /// Leave out what FILE lists; may be repeated
+    /// Leave out what FILE lists, in any form that --input reads; may be repeated
     #[arg(
         long,
         value_name = "FILE",

@@ -310,7 +310,7 @@ fn an_input_that_is_no_list_is_named_with_the_reason() {
     assert_eq!(run.code, Some(2), "{run}");
     assert!(run.stderr.contains("reading .: Is a directory"), "{run}");
     let port = closed_port();
-    folder.write("list.txt", [b"\xFF\xFE1\x002\n127.0.0.5:", port.to_string().as_bytes(), b"\n"].concat());
+    folder.write("list.txt", [b"\xFC1\x002\n127.0.0.5:", port.to_string().as_bytes(), b"\n"].concat());
     let run = folder.run_well(&["scan", "-i", "list.txt", "-o", "servers.csv"]);
     assert!(run.stderr.contains("list.txt:1: the line is not UTF-8 text from byte 1 on"), "{run}");
     assert_eq!(folder.table("servers.csv").column("status"), ["refused"]);

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::support::{Folder, Listener, Table, closed_port};
+use crate::support::{Folder, Listener, Run, Table, closed_port};
 
 #[test]
 fn a_list_from_anywhere_is_read() {
@@ -137,6 +137,104 @@ fn a_list_can_come_from_standard_input() {
     assert_eq!(run.code, Some(0), "{run}");
     assert_eq!(Table::read(&run.stdout).sorted("ip"), ["127.0.0.2", "127.0.0.3"]);
     assert!(run.stderr.contains(":3: "), "{run}");
+}
+
+/// What a dry run prints, sorted.
+fn printed(run: &Run) -> Vec<String> {
+    let mut lines: Vec<_> = String::from_utf8_lossy(&run.stdout).lines().map(str::to_owned).collect();
+    lines.sort_unstable();
+    lines
+}
+
+#[test]
+fn lists_of_other_programs_are_asked_at_the_ports_that_they_name() {
+    let folder = Folder::new();
+    let wide = "\u{FEFF}Name;IP;Port\r\nZ\u{FC}rich;8.8.8.8;27960\r\n".encode_utf16();
+    folder.write("excel.csv", wide.flat_map(u16::to_le_bytes).collect::<Vec<_>>());
+    for (name, list) in [
+        ("rows.csv", "8.8.8.8,27960\n"),
+        ("header.csv", "name,port,ip\n\"a, b\",27960,8.8.8.8\n"),
+        ("zmap.csv", "saddr,sport,dport,success\n8.8.4.4,5,6,0\n8.8.8.8,27960,37620,1\n"),
+        ("masscan.json", "[\n{ \"ip\": \"8.8.8.8\", \"ports\": [ {\"port\": 27960, \"proto\": \"udp\"} ] }\n]\n"),
+        ("nmap.gnmap", "Host: 8.8.8.8 ()\tPorts: 27960/open/udp//x///, 5/closed/udp//x///\n"),
+        (
+            "nmap.xml",
+            "<nmaprun><host><address addr=\"8.8.8.8\" addrtype=\"ipv4\"/><ports><port protocol=\"udp\" \
+             portid=\"27960\"><state state=\"open\"/></port></ports></host></nmaprun>",
+        ),
+        ("steam.json", "{\"response\":{\"servers\":[{\"addr\":\"8.8.8.8:27960\",\"gameport\":27015}]}}"),
+        ("gamedig.json", "{\"queryPort\":27960,\n\"connect\":\"8.8.8.8:2302\"}"),
+        ("favourites.txt", "connect 8.8.8.8:27960; password x\nsteam://connect/8.8.8.8:27960\n"),
+    ] {
+        folder.write(name, list);
+    }
+    for name in folder.names() {
+        let run = folder.run_well(&["scan", "--dry-run", "-i", &name]);
+        assert_eq!(printed(&run), ["8.8.8.8:27960"], "{name}: {run}");
+    }
+    let run = folder.run_well(&["scan", "--dry-run", "-i", "nmap.gnmap"]);
+    assert!(run.stderr.contains("nmap.gnmap: 1 record was passed over"), "{run}");
+}
+
+#[test]
+fn standard_input_may_be_a_list_of_any_form() {
+    let folder = Folder::new();
+    for list in [
+        "ip;port;game\n8.8.8.8;5;quake3\n8.8.8.8;x;quake3\n",
+        "{\"ip\":\"8.8.8.8\",\"port\":5,\"protocol\":\"QUAKE3\"}\n{\"ip\":\"8.8.8.8\",\"port\":\"x\"}\n",
+    ] {
+        let run = folder.run_with(&["scan", "--dry-run", "-i", "-"], list);
+        assert_eq!((run.code, printed(&run)), (Some(0), vec!["quake3://8.8.8.8:5".to_owned()]), "{run}");
+        assert!(run.stderr.contains(": \"x\" is not a port"), "{run}");
+    }
+    let run = folder.run_with(&["scan", "--dry-run", "-i", "-"], "name,port\nx,5\n");
+    assert_eq!(printed(&run), [""; 0]);
+    assert!(run.stderr.contains("recognized columns are address, ip,"), "{run}");
+}
+
+#[test]
+fn a_game_may_stand_where_a_protocol_may() {
+    let folder = Folder::new();
+    let run = folder.run_well(&["scan", "--dry-run", "QUAKE3://8.8.8.8", "Xonotic://8.8.8.8", "DayZ://8.8.4.4"]);
+    assert_eq!(printed(&run), ["8.8.4.4:27016", "quake3://8.8.8.8:26000", "quake3://8.8.8.8:27960"]);
+    let run = folder.run(&["scan", "--dry-run", "dayzz://8.8.8.8:5"]);
+    assert_eq!(run.code, Some(2), "{run}");
+    assert!(run.stderr.contains("there is no protocol \"dayzz\"") && run.stderr.contains("fragscan games"), "{run}");
+}
+
+#[test]
+fn a_row_of_an_exclusion_file_excludes_the_port_that_it_names() {
+    let folder = Folder::new();
+    folder.write("optout.csv", "ip,port\n127.0.0.2,1\n127.0.0.3,\n");
+    folder.write("optout.ndjson", "{\"address\":\"127.0.0.4:2\",\"status\":\"ok\"}\n");
+    let exclude = ["--exclude-file", "optout.csv", "--exclude-file", "optout.ndjson"];
+    let run = folder.run_well(&[&["scan", "--dry-run", "127.0.0.2-127.0.0.4:1-2"], &exclude[..]].concat());
+    assert_eq!(printed(&run), ["127.0.0.2:2", "127.0.0.4:1"]);
+    folder.write("broken.csv", "ip,port\n127.0.0.2,1\n127.0.0.3,all\n");
+    let run = folder.run(&["scan", "--dry-run", "127.0.0.2", "--exclude-file", "broken.csv"]);
+    assert_eq!(run.code, Some(2), "{run}");
+    assert!(run.stderr.contains("broken.csv:3: \"all\" is not a port"), "{run}");
+}
+
+#[test]
+fn an_output_with_few_columns_is_read_back() {
+    let folder = Folder::new();
+    let port = closed_port().to_string();
+    let range = format!("127.0.0.2-127.0.0.5:{port}");
+    let expected: Vec<_> = (2..6).map(|host| format!("127.0.0.{host}:{port}")).collect();
+    for fields in ["address", "status,address", "ip,port", "port,status,ip", "ip,port,game,game_port"] {
+        folder.run_well(&["scan", &range, "--fields", fields, "-o", "few.csv", "-o", "few.ndjson"]);
+        for name in ["few.csv", "few.ndjson"] {
+            let run = folder.run_well(&["scan", "--dry-run", "-i", name]);
+            assert_eq!(printed(&run), expected, "{fields} in {name}: {run}");
+        }
+    }
+    folder.run_well(&["scan", &range, "--fields", "port,status", "-o", "none.csv", "-o", "none.ndjson"]);
+    for name in ["none.csv", "none.ndjson"] {
+        let run = folder.run(&["scan", "--dry-run", "-i", name]);
+        assert_eq!(run.code, Some(2), "{run}");
+        assert!(run.stderr.contains("recognized columns are address, ip,"), "{run}");
+    }
 }
 
 #[test]
