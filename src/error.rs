@@ -77,6 +77,6 @@ pub const STOPPED: u8 = 3;
 /// Exit code of a run whose output could not be written.
 pub const OUTPUT: u8 = 4;
 /// Exit code of a run in which names were given up because no name server answered.
-pub const NO_NAME_SERVER: u8 = 6;
+pub const NO_NAME_SERVER: u8 = 9;
 /// Exit code of a benchmark for which a condition of `--fail-if` holds.
 pub const HELD: u8 = 5;

@@ -146,7 +146,7 @@ fn a_name_server_that_is_down_is_no_fault_of_the_names() {
     folder.write("list.txt", list.concat());
     let arguments = ["scan", "-i", "list.txt", "--resolver", &gone, "--dns-timeout", "50ms", "-o", "servers.csv"];
     let run = folder.run(&arguments);
-    assert_eq!(run.code, Some(6), "{run}");
+    assert_eq!(run.code, Some(9), "{run}");
     assert!(run.stderr.contains("no name server answered: 500 names were given up"), "{run}");
     let table = folder.table("servers.csv");
     assert_eq!(table.rows.len(), 500);
