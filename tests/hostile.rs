@@ -128,7 +128,7 @@ fn replies() -> Vec<(AnyProtocol, Vec<u8>)> {
                 port: 27_015,
                 challenge: (index % 2 == 0).then_some([1, 2, 3, 4]),
                 manner: if index % 9 == 8 { Manner::Banned } else { Manner::Sound },
-                engine: ENGINES[index as usize % ENGINES.len()],
+                engine: GameEngine::ALL[index as usize % GameEngine::ALL.len()],
                 split: index % 3 == 0,
                 bzip2: index % 4 == 0,
                 alone: true,
@@ -183,10 +183,3 @@ const MOST_BYTES: usize = 12 << 20;
 const HIDDEN_MODS: &[u8] = b"\xFF\xFF\xFF\xFFE\x02\0\
     \x01\x02\0\x03\x01\x02\x03\x01\x02\x9b\x01\x02aaaabbbb\x03cccc\x04\xCE\xB4\xC5\x93\x0DCom\0\
     \x02\x02\0munityBasedddd\x13\x2C\xE7\x0F\x01\x02eeee\x01\x01\x01\x02\x04mine\x01\x01\x02a3\0";
-const ENGINES: [GameEngine; 5] = [
-    GameEngine::Source,
-    GameEngine::TheShip,
-    GameEngine::GoldSource,
-    GameEngine::GoldSourceDual,
-    GameEngine::GoldSourceLegacy,
-];

@@ -401,13 +401,17 @@ mod tests {
     }
 
     fn stream(order: Order) -> (Sender<Item>, Stream, Arc<Mutex<Tally>>) {
+        stream_with(Lists::default(), order)
+    }
+
+    fn stream_with(lists: Lists, order: Order) -> (Sender<Item>, Stream, Arc<Mutex<Tally>>) {
         let (sender, items) = unbounded();
         let (set, tally) = TargetSetBuilder::new(Exclusions::new(false).into_zones()).build(order, 1).unwrap();
         let tally = Arc::new(Mutex::new(tally));
         let stream = Stream::new(
             Dedup::new(set, 1),
             vec![Arrivals::Sent(items)],
-            Lists::default(),
+            lists,
             Exclusions::new(false).into_zones(),
             Arc::clone(&tally),
             order,
@@ -452,23 +456,11 @@ mod tests {
 
     #[test]
     fn fetched_lists_are_taken_in_as_they_come_and_their_ends_are_kept() {
-        let (_, items) = unbounded();
         let (entries, to_take) = unbounded();
         let (origins, ends) = (Origins::default(), FetchedEnds::default());
         let fetched = vec![Fetched::new(to_take, "list:".into(), 3, &origins, &ends)];
         let lists = Lists { fetched, ..Lists::default() };
-        let (set, tally) = TargetSetBuilder::new(Exclusions::new(false).into_zones()).build(Order::Input, 1).unwrap();
-        let tally = Arc::new(Mutex::new(tally));
-        let zones = Exclusions::new(false).into_zones();
-        let mut stream = Stream::new(
-            Dedup::new(set, 1),
-            vec![Arrivals::Sent(items)],
-            lists,
-            zones,
-            Arc::clone(&tally),
-            Order::Input,
-            1,
-        );
+        let (_, mut stream, tally) = stream_with(lists, Order::Input);
         assert_eq!(stream.poll_target(), Poll::Pending);
         let open = Some("the run ended before the list did".to_owned());
         let account = || ends.lock().unwrap().clone();
@@ -503,20 +495,8 @@ mod tests {
         let lists = ["192.0.2.1:27010", "127.0.0.1:27010"].map(|address| address.parse().unwrap());
         for (address, taken) in lists.into_iter().zip([1, 2]) {
             let list = Target { address, plan: 1, origin: 0 };
-            let (_, items) = unbounded();
-            let (set, tally) =
-                TargetSetBuilder::new(Exclusions::new(false).into_zones()).build(Order::Input, 1).unwrap();
-            let (tally, zones) = (Arc::new(Mutex::new(tally)), Exclusions::new(false).into_zones());
             let lists = Lists { plans: [(1, 0)].into(), known: [list].into(), open: 1, ..Lists::default() };
-            let mut stream = Stream::new(
-                Dedup::new(set, 1),
-                vec![Arrivals::Sent(items)],
-                lists,
-                zones,
-                Arc::clone(&tally),
-                Order::Input,
-                1,
-            );
+            let (_, mut stream, tally) = stream_with(lists, Order::Input);
             for named in ["127.0.0.1:22", "8.8.8.8:27015", "0.0.0.0:27015"] {
                 stream.handle_found(list, named.parse().unwrap());
             }

@@ -32,7 +32,7 @@ fn personas() -> impl Iterator<Item = Persona> {
             11 => Manner::ChallengeOnly,
             _ => Manner::Sound,
         },
-        engine: ENGINES[index as usize % ENGINES.len()],
+        engine: GameEngine::ALL[index as usize % GameEngine::ALL.len()],
         split: index % 3 == 0,
         bzip2: index % 4 == 0,
         alone: index % 5 == 0,
@@ -328,10 +328,3 @@ fn requests_of_other_protocols_are_not_answered() {
 }
 
 const MOST_JOINED: usize = 16 << 20;
-const ENGINES: [GameEngine; 5] = [
-    GameEngine::Source,
-    GameEngine::TheShip,
-    GameEngine::GoldSource,
-    GameEngine::GoldSourceDual,
-    GameEngine::GoldSourceLegacy,
-];

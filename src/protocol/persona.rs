@@ -60,6 +60,10 @@ pub enum GameEngine {
 }
 
 impl GameEngine {
+    /// Every engine.
+    pub const ALL: [Self; 5] =
+        [Self::Source, Self::TheShip, Self::GoldSource, Self::GoldSourceDual, Self::GoldSourceLegacy];
+
     /// True for those that cut replies as GoldSource does.
     #[must_use]
     pub(crate) const fn is_gold_source(self) -> bool {
