@@ -17,7 +17,7 @@
 #include <sys/socket.h>
 #include <time.h>
 
-/* The request is 25 bytes with its final NUL, or 29 with the challenge behind it. */
+/* The request is 25 bytes with its final NUL, or 29 with the challenge after it. */
 #define REQUEST "\xff\xff\xff\xff" "TSource Engine Query"
 #define COOKIE "\x0b\x16\x21\x2c"
 static char plain[] = REQUEST, proving[] = REQUEST "\0" COOKIE, challenge[] = "\xff\xff\xff\xff" "A" COOKIE;

@@ -105,7 +105,7 @@ impl<'a> Reader<'a> {
         self.array().map(u64::from_le_bytes)
     }
 
-    /// An address of `N` bytes, 4 (IPv4) or 16 (IPv6), and a port behind it, both in network order. An IPv4-mapped IPv6
+    /// An address of `N` bytes, 4 (IPv4) or 16 (IPv6), and a port after it, both in network order. An IPv4-mapped IPv6
     /// address is the IPv4 address.
     pub(crate) fn address<const N: usize>(&mut self) -> Result<SocketAddr, DecodeError>
     where

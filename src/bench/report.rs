@@ -151,7 +151,7 @@ pub(crate) fn csv(report: &Report) -> String {
     text
 }
 
-/// A whole number, or one to four digits behind the point.
+/// A whole number, or one to four digits after the point.
 fn tidy(value: f64) -> Value {
     if value.fract() == 0.0 && (0.0..1e15).contains(&value) {
         return Value::Number((value as u64).into());

@@ -54,7 +54,7 @@ pub(crate) fn put_datagram(out: &mut Vec<u8>, at_us: i64, from: SocketAddr, to: 
     });
 }
 
-/// The headers of a datagram without payload, and the longest payload that fits behind them.
+/// The headers of a datagram without payload, and the longest payload that fits after them.
 fn headers(from: SocketAddr, to: SocketAddr) -> (PacketBuilderStep<UdpHeader>, usize) {
     let (ip, most) = match (from.ip(), to.ip()) {
         (IpAddr::V4(from), IpAddr::V4(to)) => (PacketBuilder::ipv4(from.octets(), to.octets(), TTL), MOST_IN_IPV4),

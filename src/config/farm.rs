@@ -79,7 +79,7 @@ fn masters(args: &FarmArgs) -> Result<Option<MasterConfig>, Error> {
     if kinds.is_empty() {
         return Ok(None);
     }
-    // Each kind has its place behind the first port, whether or not the others are there.
+    // Each kind has its place after the first port, whether or not the others are there.
     let place_of = |kind: &AnyProtocol| protocol::of_lists().position(|list| list == *kind).map(|place| place as u16);
     let most = u16::MAX - kinds.iter().filter_map(place_of).max().unwrap_or(0);
     if !(1..=most).contains(&args.master_port) {

@@ -184,7 +184,7 @@ pub(super) fn adaptive_window(text: &str) -> Result<(usize, bool), Error> {
 const DEFAULT_BUDGET: Duration = Duration::from_secs(10);
 /// Requests that are made once, in other forms, after all tries of a step: `hl1` has the most, two, and one is for the odds.
 const OTHER_FORMS: u32 = 3;
-/// For each query behind the first.
+/// For each query after the first.
 const FURTHER_BUDGET: Duration = Duration::from_secs(5);
 /// Datagrams a second, unless every target is on loopback.
 pub(super) const DEFAULT_RATE: f64 = 2_000.0;

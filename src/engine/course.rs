@@ -172,7 +172,7 @@ impl Engine {
         self.targets.finished += 1;
     }
 
-    /// Remembers how a leg ended, for the legs behind it.
+    /// Remembers how a leg ended, for the legs after it.
     fn note_leg(&mut self, slot: Slot, status: Status) {
         if status != Status::Refused {
             if self.leg_behind(slot).is_some() {
@@ -244,7 +244,7 @@ impl Engine {
     }
 }
 
-/// How long a request is listened for behind its last answer at the longest, unless a protocol wants longer.
+/// How long a request is listened for after its last answer at the longest, unless a protocol wants longer.
 const LONGEST_LISTENING: Duration = Duration::from_secs(30);
 
 impl Flight {

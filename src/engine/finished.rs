@@ -140,7 +140,7 @@ impl Batch {
         self.bytes.len() + targets >= FULL
     }
 
-    /// Adds a target whose kept answers are `answers`, each behind its length.
+    /// Adds a target whose kept answers are `answers`, each preceded by its length.
     pub(super) fn push(&mut self, mut finished: Finished, answers: &[u8]) {
         let start = self.bytes.len();
         self.bytes.extend_from_slice(answers);
@@ -170,7 +170,7 @@ impl Batch {
     }
 }
 
-/// Appends `answer` to `answers` behind its length.
+/// Appends `answer` to `answers`, preceded by its length.
 pub(super) fn keep_answer(answers: &mut Vec<u8>, answer: &[u8]) {
     answers.extend_from_slice(&(answer.len() as u32).to_le_bytes());
     answers.extend_from_slice(answer);

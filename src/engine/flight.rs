@@ -65,7 +65,7 @@ pub(super) struct Flight {
     pub reasons: Reasons,
     pub icmp: Option<Icmp>,
     pub os_error: Option<i32>,
-    /// Kept answers, each behind its length.
+    /// Kept answers, each preceded by its length.
     pub answers: Vec<u8>,
     pub answer_count: u32,
     /// Key of the pieces of a split reply.

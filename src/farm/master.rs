@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::{Farm, Servers};
 use crate::protocol::{self, AnyProtocol, Replies, Roll, Style};
 
-/// List servers, by the numbers of their ports behind the first one.
+/// List servers, by the numbers of their ports after the first one.
 #[derive(Debug, Clone)]
 pub(crate) struct Masters {
     /// Which kinds there are, and what each lists; the number of a kind is its place in the registry.

@@ -85,7 +85,7 @@ pub(super) fn behind_scheme(url: &str) -> Option<&str> {
     scheme.eq_ignore_ascii_case(SCHEME).then_some(rest)
 }
 
-/// The parameters in what stands behind the scheme; the error says what to write instead.
+/// The parameters in what follows the scheme; the error says what to write instead.
 fn parameters(rest: &str) -> Result<&str, String> {
     let behind = rest.strip_prefix(':').map_or(rest, |rest| rest.strip_prefix("//").unwrap_or(rest));
     if behind.is_empty() {

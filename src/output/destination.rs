@@ -192,7 +192,7 @@ pub(crate) fn partial(path: &Path) -> PathBuf {
     suffixed(path, PARTIAL)
 }
 
-/// `path` with `suffix` behind its whole name.
+/// `path` with `suffix` after its whole name.
 pub(super) fn suffixed(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(suffix);

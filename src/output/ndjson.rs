@@ -199,7 +199,7 @@ impl Serialize for DlcObject<'_> {
     }
 }
 
-/// A text, and its bytes behind it if they are not exactly the same.
+/// A text, and its bytes after it if they are not exactly the same.
 fn put_text<M: SerializeMap>(map: &mut M, key: &str, text: &Text) -> Result<(), M::Error> {
     map.serialize_entry(key, text.as_str().unwrap_or_default())?;
     text.original().map_or(Ok(()), |original| map.serialize_entry(&format_args!("{key}_hex"), &hex(original)))

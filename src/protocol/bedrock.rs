@@ -9,7 +9,7 @@
 //! ```
 //!
 //! Numbers are big-endian. The time comes back as it was sent, so ours is a nonce. A text has six to twelve of these fields
-//! and often an end behind the last `;`. In the name `;` is written `\;`, but not by every server. Source: the Bedrock
+//! and often an end after the last `;`. In the name `;` is written `\;`, but not by every server. Source: the Bedrock
 //! Wiki and wiki.vg, "Raknet Protocol"; deviations as met on real servers are noted where they are handled.
 
 use std::borrow::Cow;
@@ -202,7 +202,7 @@ impl<'a> Pong<'a> {
 
 /// The sizes of the fields of `text`, and whether a name had to be put together out of several.
 ///
-/// Fields are found by counting from the left. Where a name holds a `;` that is not escaped, all behind it have moved:
+/// Fields are found by counting from the left. Where a name holds a `;` that is not escaped, all after it have moved:
 /// the protocol's number is then the first number behind which, one field later, players and slots stand.
 fn sizes(text: &[u8]) -> (Vec<usize>, bool) {
     let mut fields: Vec<&[u8]> = Vec::new();
@@ -234,7 +234,7 @@ fn unescaped(field: &[u8]) -> Cow<'_, [u8]> {
     replaced(field, b"\\;", |rest| (b";", rest))
 }
 
-/// `text` in UTF-8 without its formatting codes: a section sign and a letter or digit behind it.
+/// `text` in UTF-8 without its formatting codes: a section sign and a letter or digit after it.
 pub(super) fn without_codes(text: &[u8]) -> Cow<'_, [u8]> {
     replaced(text, SECTION_SIGN, |rest| match rest {
         [code, rest @ ..] if code.is_ascii_alphanumeric() => (b"", rest),
@@ -242,7 +242,7 @@ pub(super) fn without_codes(text: &[u8]) -> Cow<'_, [u8]> {
     })
 }
 
-/// `text` with what `replace` gives for each `sign`, out of what stands behind it, and goes on with.
+/// `text` with what `replace` gives for each `sign`, out of what follows it, and goes on with.
 fn replaced<'a>(text: &'a [u8], sign: &[u8], replace: impl Fn(&'a [u8]) -> (&'static [u8], &'a [u8])) -> Cow<'a, [u8]> {
     let mut rest = text;
     let mut whole = Vec::new();

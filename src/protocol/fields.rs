@@ -175,7 +175,7 @@ impl<'a, S: Scribe> Fields<'a, S> {
         Ok(value)
     }
 
-    /// An address of `N` bytes, 4 (IPv4) or 16 (IPv6), and a port behind it, big-endian.
+    /// An address of `N` bytes, 4 (IPv4) or 16 (IPv6), and a port after it, big-endian.
     pub(crate) fn address<const N: usize>(&mut self, name: &'static str) -> Result<SocketAddr, DecodeError>
     where
         IpAddr: From<[u8; N]>,
@@ -227,7 +227,7 @@ impl<'a, S: Scribe> Fields<'a, S> {
         self.ended_span(name, length, b"")
     }
 
-    /// The next `length` bytes, or as many as there are, as text, and `end` behind them if it is there.
+    /// The next `length` bytes, or as many as there are, as text, and `end` after them if it is there.
     #[inline]
     pub(crate) fn ended_span(&mut self, name: &'static str, length: usize, end: &[u8]) -> &'a [u8] {
         let at = self.reader.position();

@@ -97,7 +97,7 @@ impl Patience {
 }
 
 /// A list that comes as a whole each time it is asked for, in datagrams of which nothing says how many there are: answers
-/// are united until one behind the first held everything, or two brought nothing new.
+/// are united until one after the first held everything, or two brought nothing new.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Union {
     /// Answers that are over.

@@ -215,7 +215,7 @@ fn put_header(kind: u8, nonce: u64, out: &mut Vec<u8>) {
     out.extend(nonce.to_le_bytes());
 }
 
-/// How long it listens behind the name.
+/// How long it listens after the name.
 pub(crate) const LISTEN: Duration = Duration::from_millis(250);
 /// How long it pauses before it asks for the neighbours.
 pub(crate) const PAUSE: Duration = Duration::from_millis(40);

@@ -16,7 +16,7 @@ impl Progress {
         wanted.iter().find(|query| self.is_open(*query, wanted))
     }
 
-    /// The query that is being asked; behind the last one, the first that stayed unanswered.
+    /// The query that is being asked; after the last one, the first that stayed unanswered.
     #[must_use]
     pub(crate) fn asking(self, wanted: QuerySet) -> Query {
         let unanswered = || wanted.iter().find(|query| !self.answered.contains(*query));

@@ -102,7 +102,7 @@ impl Protocol for Dialect {
         }
         session.list.take(answer);
         session.patience.restore();
-        // Also behind the end: the datagrams may have overtaken each other.
+        // Also after the end: the datagrams may have overtaken each other.
         Ok(Step::Move(Next::Listen(LISTEN)))
     }
 

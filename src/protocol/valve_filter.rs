@@ -1,6 +1,6 @@
 //! The filter language of Valve's lists, which the master and the Web API share: `\key\value\key\value…`.
 //!
-//! `\nor\N`, `\nand\N`, `\or\N` and `\and\N` apply to conditions behind them, which may be such groups themselves. Whether
+//! `\nor\N`, `\nand\N`, `\or\N` and `\and\N` apply to conditions after them, which may be such groups themselves. Whether
 //! N counts the pairs of a group inside it differs between implementations, so that only this is checked: N pairs follow
 //! at least. What the conditions mean is left to the list.
 

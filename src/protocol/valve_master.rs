@@ -310,7 +310,7 @@ fn read_request(request: &[u8]) -> Option<(Option<SocketAddrV4>, &str)> {
         return None;
     }
     reader.u8().ok()?;
-    // quakestat has a letter behind the port.
+    // quakestat has a letter after the port.
     let seed = std::str::from_utf8(reader.cstr().ok()?).ok()?.trim_end_matches(|c: char| !c.is_ascii_digit());
     let seed: SocketAddrV4 = seed.parse().ok()?;
     // Some clients leave out the NUL at the end.

@@ -213,7 +213,7 @@ impl List {
 pub struct Selection {
     /// Columns, in order.
     pub columns: Vec<&'static Column>,
-    /// Lists behind them.
+    /// Lists after them.
     pub lists: Vec<List>,
     /// Whether lists stand also where their query was not asked.
     pub always: bool,

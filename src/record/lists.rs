@@ -78,7 +78,7 @@ impl Players {
         self.entries.push((self.names.len() as u32, player.with_name(())));
     }
 
-    /// The players without their names, for what is sent behind the list.
+    /// The players without their names, for what is sent after the list.
     pub(crate) fn entries_mut(&mut self) -> impl Iterator<Item = &mut Player<()>> {
         self.entries.iter_mut().map(|(_, player)| player)
     }

@@ -95,7 +95,7 @@ fn farm(text: &str) -> Result<Hosts<'_>, ParseError> {
     }
 }
 
-/// Cuts the ports off: behind the closing bracket, or at the only colon (two or more make it an IPv6 address).
+/// Cuts the ports off: after the closing bracket, or at the only colon (two or more make it an IPv6 address).
 fn split_ports(text: &str) -> (&str, Option<&str>) {
     let from = if text.starts_with('[') { text.rfind(']').unwrap_or(0) } else { 0 };
     let mut colons = text.match_indices(':').skip_while(|(at, _)| *at < from);

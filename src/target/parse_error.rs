@@ -33,7 +33,7 @@ pub enum ParseError {
     Prefix {
         /// The address before the slash.
         ip: IpAddr,
-        /// What stands behind it.
+        /// What follows it.
         length: Box<str>,
         /// 32 or 128.
         most: u8,
@@ -59,7 +59,7 @@ pub enum ParseError {
     RangeBackwards {
         /// What stands before the hyphen.
         first: IpAddr,
-        /// What stands behind it.
+        /// What follows it.
         last: IpAddr,
     },
     /// A range from IPv4 to IPv6 or back.
@@ -67,7 +67,7 @@ pub enum ParseError {
     RangeMixed {
         /// What stands before the hyphen.
         first: IpAddr,
-        /// What stands behind it.
+        /// What follows it.
         last: IpAddr,
     },
     /// Not a name that DNS could hold.
@@ -78,7 +78,7 @@ pub enum ParseError {
         /// What was expected.
         expected: &'static str,
     },
-    /// A colon with nothing behind it.
+    /// A colon with nothing after it.
     #[error("the port is missing behind {0:?}: write HOST:PORT, or HOST alone")]
     MissingPort(Box<str>),
     /// Two commas, or a comma at an end.
@@ -98,7 +98,7 @@ pub enum ParseError {
     PortsBackwards {
         /// What stands before the hyphen.
         first: u16,
-        /// What stands behind it.
+        /// What follows it.
         last: u16,
     },
     /// A farm of no servers, too many, or no number of them.

@@ -96,7 +96,7 @@ impl Fixture {
         !self.entries.is_empty() && self.entries.iter().all(|entry| entry["type"] == "A")
     }
 
-    /// The bytes behind the header of the only datagram that there is.
+    /// The bytes after the header of the only datagram that there is.
     pub(crate) fn body(&self) -> &[u8] {
         let [datagram] = self.datagrams.as_slice() else { panic!("{}: not one datagram", self.name) };
         &datagram[4..]

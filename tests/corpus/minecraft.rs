@@ -283,7 +283,7 @@ fn counted(players: u32, slots: u32, port: u32) -> Expected {
         .with("game_port", port)
 }
 
-/// A text that is shown without its formatting codes: a section sign and what stands behind it.
+/// A text that is shown without its formatting codes: a section sign and what follows it.
 fn set_shown(expected: &mut Expected, column: &str, text: &str, original: &[u8]) {
     let mut parts = text.split('§');
     let first = parts.next().unwrap_or_default().to_owned();
@@ -293,7 +293,7 @@ fn set_shown(expected: &mut Expected, column: &str, text: &str, original: &[u8])
     expected.set(&format!("{column}_hex"), original);
 }
 
-/// Keys and values up to the first empty key, as a description has them, and what stands behind it.
+/// Keys and values up to the first empty key, as a description has them, and what follows it.
 fn pairs(mut content: &[u8]) -> (Vec<Value>, &[u8]) {
     let mut texts = Vec::new();
     while let Some(end) = content.iter().position(|byte| *byte == 0) {

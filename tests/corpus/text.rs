@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-/// Writes the text `original` under `key`, and its bytes behind it if they are not what is shown; says which flags that
+/// Writes the text `original` under `key`, and its bytes after it if they are not what is shown; says which flags that
 /// gives.
 pub(crate) fn put(object: &mut Map<String, Value>, key: &str, original: &[u8]) -> Vec<&'static str> {
     let lossy = String::from_utf8_lossy(original);

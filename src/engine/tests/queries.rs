@@ -58,7 +58,7 @@ fn silence_on_one_query_goes_on_to_the_next_and_loses_nothing() {
     assert_eq!(record.query(Query::Players), QueryStatus::Failed(Status::Timeout));
     assert_eq!(record.rules.iter().collect::<Vec<_>>(), [(&b"sv_gravity"[..], &b"800"[..])]);
     assert_eq!(record.query(Query::Ping), QueryStatus::NotAsked);
-    // Info once, players three times, rules once; behind them a challenge alone is asked for, once.
+    // Info once, players three times, rules once; after them a challenge alone is asked for, once.
     assert_eq!(record.sent, 6);
 }
 

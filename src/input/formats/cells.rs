@@ -19,7 +19,7 @@ pub(super) struct Cells {
     delimiter: Delimiter,
     /// Made for the first line with quotes.
     quoted: Option<Box<Reader>>,
-    /// Cells in quotes without them, one behind the other.
+    /// Cells in quotes without them, one after the other.
     unquoted: Vec<u8>,
     written: usize,
     ends: Vec<usize>,

@@ -73,7 +73,7 @@ struct Json<'j, 'r> {
 /// What counts of an object.
 #[derive(Debug, Default)]
 struct Record {
-    /// Values, one behind the other.
+    /// Values, one after the other.
     kept: Vec<u8>,
     /// Where the value of each role is.
     roles: Vec<(Role, Value)>,

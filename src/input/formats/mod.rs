@@ -116,7 +116,7 @@ enum Form {
     Xml,
 }
 
-/// Takes as many bytes as tell which form it is: what is blank or a comment, and the first character behind it.
+/// Takes as many bytes as tell which form it is: what is blank or a comment, and the first character after it.
 fn sniff(text: &mut dyn BufRead) -> io::Result<(Form, Vec<u8>)> {
     let mut head = Vec::new();
     let mut state = Sniffed::LineStart;

@@ -122,7 +122,7 @@ impl Table {
             let cell = self.cells.cell(line, number);
             let cell = std::str::from_utf8(cell)
                 .map_err(|_| format!("what the column {} says is not UTF-8 text", self.names[number]))?;
-            // Tables are put one behind the other, too.
+            // Tables are put one after the other, too.
             if role.names_host()
                 && is_column(cell)
                 && let Some(table) = Self::of(line).filter(Self::names_host)

@@ -111,7 +111,7 @@ impl Dimension {
             Self::Host => Some(server.addr.ip().to_string().into()),
             Self::Open => None,
         }
-        // What stands behind the letters of a name is a star.
+        // What follows the letters of a name is a star.
         .filter(|value| can_be_written(value) && (self == Self::Name || value.trim_end() == *value))
     }
 }

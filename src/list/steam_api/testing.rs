@@ -172,7 +172,7 @@ fn server(n: u32) -> Value {
     })
 }
 
-/// Whether `filter` lets `server` pass. `\nor\N` and `\nand\N` count the pairs behind them.
+/// Whether `filter` lets `server` pass. `\nor\N` and `\nand\N` count the pairs after them.
 ///
 /// If it `folds`, upper and lower case are the same.
 pub(crate) fn matches(server: &Value, filter: &str, folds: bool) -> bool {

@@ -69,7 +69,7 @@ pub(crate) struct Mod<'a> {
 }
 
 impl<'a> Details<'a> {
-    /// Reads the body of an `m` behind the type byte.
+    /// Reads the body of an `m` after the type byte.
     #[must_use]
     pub(crate) fn parse(body: &'a [u8]) -> Self {
         // What is wrong is in the flags.

@@ -74,7 +74,7 @@ pub struct Info<'a> {
 }
 
 impl<'a> Info<'a> {
-    /// Reads the body behind the type byte.
+    /// Reads the body after the type byte.
     #[must_use]
     pub fn parse(body: &'a [u8]) -> Self {
         // What is wrong is in the flags.
@@ -93,7 +93,7 @@ impl<'a> Info<'a> {
         (info, result)
     }
 
-    /// Writes the body behind the type byte: the inverse of [`Info::parse`] for whole replies. Extra fields are written
+    /// Writes the body after the type byte: the inverse of [`Info::parse`] for whole replies. Extra fields are written
     /// as `edf` says; an absent field ends the body.
     pub fn emit(&self, out: &mut Vec<u8>) {
         // `None` means that the reply ends here.

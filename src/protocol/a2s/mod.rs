@@ -211,7 +211,7 @@ fn read_challenge<S: Scribe>(fields: &mut Fields<'_, S>) -> Result<(), DecodeErr
     if fields.reader().is_empty() { Ok(()) } else { fields.array::<4>("challenge").map(|_| ()) }
 }
 
-/// The answers of a server, told apart: readers behind the type of the first of each.
+/// The answers of a server, told apart: readers after the type of the first of each.
 #[derive(Default)]
 pub(super) struct Kept<'a> {
     info: Option<Reader<'a>>,
@@ -303,7 +303,7 @@ pub(super) fn dissect(data: &[u8], others: &[&[u8]], notes: &mut Dissection) -> 
     result.and(mods::dissect(&record.rules, body + 2, notes))
 }
 
-/// A reader behind the header. Garry's Mod servers repeat the header; every repeat is skipped.
+/// A reader after the header. Garry's Mod servers repeat the header; every repeat is skipped.
 pub(super) fn message(data: &[u8]) -> Result<Reader<'_>, DecodeError> {
     let mut reader = Reader::new(data);
     if !reader.skip(HEADER) {

@@ -52,7 +52,7 @@ pub(super) fn fill(record: &mut ServerRecord) {
     (record.mods, record.dlc) = (message.mods, message.dlc);
 }
 
-/// Takes apart what is hidden in `rules`, the first of which begins `begin` bytes behind the start of the datagram.
+/// Takes apart what is hidden in `rules`, the first of which begins `begin` bytes after the start of the datagram.
 pub(super) fn dissect(rules: &Rules, begin: usize, notes: &mut Dissection) -> Result<(), DecodeError> {
     let Some(pages) = Pages::of(rules, begin) else { return Ok(()) };
     let (mut bytes, mut places) = (Vec::new(), Vec::new());
@@ -80,7 +80,7 @@ struct Pages<'a> {
 }
 
 impl<'a> Pages<'a> {
-    /// The rules that are pages, if there are any. The first of them begins `at` bytes behind the start of the datagram.
+    /// The rules that are pages, if there are any. The first of them begins `at` bytes after the start of the datagram.
     fn of(rules: &'a Rules, mut at: usize) -> Option<Self> {
         let mut pages: Option<Self> = None;
         for (name, value) in rules.iter() {
@@ -281,7 +281,7 @@ mod tests {
     use crate::rng::Rng;
     use crate::wire::put_cstr;
 
-    /// The rules of `message` in pages of `size` bytes, with one of another kind before and behind them.
+    /// The rules of `message` in pages of `size` bytes, with one of another kind before and after them.
     fn pages(message: &[u8], size: usize) -> Rules {
         let escape = |byte: &u8| match byte {
             0x01 => vec![1, 1],

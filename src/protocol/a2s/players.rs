@@ -12,7 +12,7 @@ use crate::protocol::{Fields, Scribe};
 use crate::record::{Flags, Player, ServerRecord};
 use crate::wire::{DecodeError, Problem, Reader, put_cstr};
 
-/// Reads the body behind the type byte into `record`'s list: what came is kept, and an error says where it ended early.
+/// Reads the body after the type byte into `record`'s list: what came is kept, and an error says where it ended early.
 pub(in crate::protocol) fn read<S: Scribe>(
     fields: &mut Fields<'_, S>,
     record: &mut ServerRecord,
@@ -41,7 +41,7 @@ pub(in crate::protocol) fn read<S: Scribe>(
     Ok(())
 }
 
-/// Reads the body behind the type byte, which ends with the message, and flags what is odd about it.
+/// Reads the body after the type byte, which ends with the message, and flags what is odd about it.
 pub(in crate::protocol) fn fill(body: Reader<'_>, record: &mut ServerRecord) {
     if read(&mut Fields::silent(body), record).is_err() {
         record.flags |= Flags::TRUNCATED;
@@ -121,7 +121,7 @@ struct Layout {
 }
 
 impl Layout {
-    /// The layout of `body`, which lies behind the count.
+    /// The layout of `body`, which lies after the count.
     ///
     /// A body that is just as long as its count says is what it says. The block is believed in where the rest is eight
     /// bytes a player, since its numbers could be read as more players.

@@ -11,7 +11,7 @@ use crate::protocol::{Fields, Scribe};
 use crate::record::{Flags, ServerRecord};
 use crate::wire::{DecodeError, Reader, put_cstr};
 
-/// Reads the body behind the type byte into `record`'s list: what came is kept, and an error says where it ended early.
+/// Reads the body after the type byte into `record`'s list: what came is kept, and an error says where it ended early.
 pub(in crate::protocol) fn read<S: Scribe>(
     fields: &mut Fields<'_, S>,
     record: &mut ServerRecord,
@@ -37,7 +37,7 @@ pub(in crate::protocol) fn read<S: Scribe>(
     Ok(())
 }
 
-/// Reads the body behind the type byte, which ends with the message, and flags what is odd about it.
+/// Reads the body after the type byte, which ends with the message, and flags what is odd about it.
 pub(in crate::protocol) fn fill(body: Reader<'_>, record: &mut ServerRecord) {
     if read(&mut Fields::silent(body), record).is_err() {
         record.flags |= Flags::TRUNCATED;

@@ -68,7 +68,7 @@ impl Session {
         Step::Answer(if self.listening { Next::Listen(LISTEN) } else { self.go_on(wanted) })
     }
 
-    /// An `m` came: alone, or beside an `I` before or behind it.
+    /// An `m` came: alone, or beside an `I` before or after it.
     pub(super) fn details_came(&mut self, wanted: QuerySet) -> Step {
         if !wanted.contains(Query::Info) {
             return Step::Ignore(Ignored::Unsolicited);
@@ -105,7 +105,7 @@ impl Session {
     /// challenges would double every later datagram; if the answer was lost, the retry carries the challenge.
     pub(super) fn challenged(&mut self, challenge: [u8; 4], wanted: QuerySet) -> Step {
         if self.listening || (self.progress.asking(wanted) == Query::Ping && self.last_resort != LastResort::Asking) {
-            // GoldSource servers send one that nobody asked for, behind the info.
+            // GoldSource servers send one that nobody asked for, after the info.
             return Step::Ignore(Ignored::Unsolicited);
         }
         self.repeated = self.challenge.is_some();

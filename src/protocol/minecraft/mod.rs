@@ -34,7 +34,7 @@ pub(crate) struct Dialect {
     padding: [u8; 4],
     /// There is a basic stat.
     has_basic: bool,
-    /// Replies are never cut, although their headers look as if they were; and players stand behind the keys in a form of
+    /// Replies are never cut, although their headers look as if they were; and players stand after the keys in a form of
     /// their own.
     is_just_cause: bool,
     /// The keys whose values are columns.
@@ -402,7 +402,7 @@ fn session_id(ask: &Ask<'_>) -> [u8; 4] {
     (ask.nonce() as u32 & SESSION_BITS).to_be_bytes()
 }
 
-/// What stands behind the header of a reply.
+/// What follows the header of a reply.
 fn body(reply: &[u8]) -> &[u8] {
     reply.get(HEADER_SIZE..).unwrap_or_default()
 }

@@ -9,7 +9,7 @@ use crate::wire::{DecodeError, Problem, Reader, put_cstr};
 /// A request.
 struct Asked {
     session: [u8; 4],
-    /// What is asked, behind the handshake.
+    /// What is asked, after the handshake.
     stat: Option<Stat>,
 }
 
@@ -69,7 +69,7 @@ pub(super) fn replay(dialect: &Dialect, request: &[u8], recorded: &[&[u8]], repl
     }
 }
 
-/// Takes a request apart, behind its header.
+/// Takes apart what follows the header of a request.
 pub(super) fn dissect_request<S: Scribe>(fields: &mut Fields<'_, S>) -> (&'static str, Result<(), DecodeError>) {
     match request(fields) {
         Ok(Asked { stat: None, .. }) => ("request for a token", Ok(())),
@@ -94,7 +94,7 @@ fn asked(dialect: &Dialect, request: &[u8], alone: bool) -> Option<Asked> {
     is_ours.then_some(asked)
 }
 
-/// Reads a request behind its header. Some clients add zeros to a handshake.
+/// Reads what follows the header of a request. Some clients add zeros to a handshake.
 fn request<S: Scribe>(fields: &mut Fields<'_, S>) -> Result<Asked, DecodeError> {
     let kind = fields.u8("type")?;
     let session = fields.array("session")?;
@@ -291,5 +291,5 @@ impl Writer<'_> {
     }
 }
 
-/// Bytes of a piece behind its number: few, so that there are several.
+/// Bytes of a piece after its number: few, so that there are several.
 const ROOM: usize = 700;

@@ -8,7 +8,7 @@
 //! ```
 //!
 //! Section 01 is about players, 02 about teams. Each field has a list of values, one a player, which begins with player
-//! number `first`; Minecraft has only `player_`, the names. Just Cause 2 has players in another form behind the keys:
+//! number `first`; Minecraft has only `player_`, the names. Just Cause 2 has players in another form after the keys:
 //! `count:2 (name 00 steam id 00 ping:2)*`, big-endian.
 //!
 //! Texts are UTF-8 or Latin-1. A name may hold a NUL, if the server writes the low bytes of characters of two bytes.
@@ -185,7 +185,7 @@ impl Basic {
     }
 }
 
-/// Reads keys and values up to the first section behind them.
+/// Reads keys and values up to the first section after them.
 fn read_pairs<S: Scribe>(
     dialect: &Dialect,
     fields: &mut Fields<'_, S>,

@@ -35,7 +35,7 @@ impl Talk {
         Self { dialect: dialect(name), ask: ask(queries), session: Session::default() }
     }
 
-    /// What is asked, behind the session.
+    /// What is asked, after the session.
     fn asks(&self) -> Vec<u8> {
         let mut request = Vec::new();
         self.dialect.request(&self.session, &self.ask, &mut request);

@@ -6,7 +6,7 @@
 //!                 \sv_maxclients\…\clients\… 0A (0 SP 0 SP "name" 0A)* (\key\value)*       FiveM
 //! ```
 //!
-//! Length decides where a message ends, not a NUL: FiveM has sent one behind the challenge. Names hold quotes, which nobody
+//! Length decides where a message ends, not a NUL: FiveM has sent one after the challenge. Names hold quotes, which nobody
 //! escapes, so that a name reaches from the first quote of its line to the last. Neither does FiveM escape a backslash
 //! in its server's name, behind which every later key would be taken for a value: see [`Variables::value_length`].
 
@@ -78,7 +78,7 @@ pub(super) fn read_word<S: Scribe>(fields: &mut Fields<'_, S>) -> Result<Word, D
     }
 }
 
-/// Reads what stands behind the word of a response, and says what was odd about it.
+/// Reads what follows the word of a response, and says what was odd about it.
 pub(super) fn read<'a, S: Scribe>(fields: &mut Fields<'a, S>, word: Word, mut each: impl FnMut(Entry<'a>)) -> Flags {
     let mut variables = Variables::default();
     if word == Word::InfoResponse {
@@ -173,7 +173,7 @@ impl Variables {
 
     /// How long the value of `key` is, with which `rest` begins, and whether it holds backslashes.
     ///
-    /// Only FiveM sends those, and only the server's name is looked at. What seems to be a key behind it is part of it if
+    /// Only FiveM sends those, and only the server's name is looked at. What seems to be a key after it is part of it if
     /// FiveM's info has no such key. Among the server's variables, which may be called anything, it is part of it if
     /// a key that is known stands where its value would be: then everything is shifted by one.
     fn value_length(&self, rest: &[u8], key: &[u8]) -> (usize, bool) {
@@ -200,7 +200,7 @@ fn token_length(rest: &[u8]) -> usize {
     memchr(b'\\', rest).unwrap_or(rest.len())
 }
 
-/// True for the keys of FiveM's info, and for variables of FiveM's behind the server's name, which are sorted.
+/// True for the keys of FiveM's info, and for variables of FiveM's after the server's name, which are sorted.
 fn is_fivem_key(key: &[u8]) -> bool {
     key.starts_with(b"sv_") || FIVEM_KEYS.contains(&key)
 }

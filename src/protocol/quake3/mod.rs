@@ -244,7 +244,7 @@ fn returns(token: &[u8], body: &mut Fields<'_, ()>) -> bool {
     token.starts_with(came)
 }
 
-/// Reads what stands behind the first message that begins with `word`.
+/// Reads what follows the first message that begins with `word`.
 fn find<'a>(answers: &[&'a [u8]], word: Word) -> Option<Fields<'a, ()>> {
     answers.iter().find_map(|answer| {
         let mut fields = Fields::silent(Reader::new(message::trim(answer)));

@@ -84,7 +84,7 @@ fn put_info(layout: Layout, persona: &Persona, token: &[u8], out: &mut Vec<u8>) 
     if layout == Layout::FiveM {
         variable("sv_maxclients", number(slots).as_bytes());
         variable("clients", number(players).as_bytes());
-        // Old versions sent a NUL behind it.
+        // Old versions sent a NUL after it.
         let challenge = [token, if persona.pick(51, 2) == 0 { b"\0" } else { b"" }].concat();
         variable("challenge", &challenge);
         variable("gamename", b"CitizenFX");
