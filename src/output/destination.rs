@@ -2,6 +2,7 @@
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Write};
+use std::os::fd::AsFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
@@ -11,7 +12,8 @@ use sha2::{Digest, Sha256};
 pub struct Destination {
     name: String,
     kind: Kind,
-    /// Bytes that are there for certain, all of them whole lines.
+    /// Bytes that are there for certain. Those of a file are whole lines; a pipe may have taken a part of one before its
+    /// reader closed it.
     written: u64,
     digest: Sha256,
 }
@@ -41,7 +43,7 @@ impl Destination {
     pub fn stdout() -> Self {
         Self {
             name: "standard output".into(),
-            kind: Kind::Stream(Box::new(io::stdout())),
+            kind: Kind::Stream(unbuffered_stdout()),
             written: 0,
             digest: Sha256::new(),
         }
@@ -95,21 +97,29 @@ impl Destination {
 
     /// Writes whole lines. If a file cannot take all of them, what it took of them is cut off again.
     pub fn write(&mut self, lines: &[u8]) -> Result<(), OutputError> {
-        let result = match &mut self.kind {
-            Kind::Stream(stream) => stream.write_all(lines).and_then(|()| stream.flush()),
-            Kind::File { file, .. } => file.write_all(lines).inspect_err(|_| {
-                // If even this fails, the error that is reported is still the first one.
-                let _ = file.set_len(self.written);
-            }),
-        };
-        match result {
-            Ok(()) => {
-                self.written += lines.len() as u64;
-                self.digest.update(lines);
-                Ok(())
+        let (taken, result) = match &mut self.kind {
+            Kind::Stream(stream) => {
+                let (taken, result) = write(stream, lines);
+                (taken, result.and_then(|()| stream.flush()))
             }
-            Err(source) => Err(OutputError { operation: "writing to", name: self.place(), source }),
-        }
+            Kind::File { file, .. } => match file.write_all(lines) {
+                Ok(()) => (lines.len(), Ok(())),
+                Err(error) => {
+                    // If even this fails, the error that is reported is still the first one.
+                    let _ = file.set_len(self.written);
+                    (0, Err(error))
+                }
+            },
+        };
+        self.written += taken as u64;
+        self.digest.update(&lines[..taken]);
+        result.map_err(|source| OutputError { operation: "writing to", name: self.place(), source })
+    }
+
+    /// Bytes that were written.
+    #[must_use]
+    pub(super) const fn written(&self) -> u64 {
+        self.written
     }
 
     /// Gives a complete file its name.
@@ -162,6 +172,31 @@ impl Drop for Destination {
             // If it cannot be removed, an empty file stays; there is nobody to tell.
             let _ = fs::remove_file(partial);
         }
+    }
+}
+
+/// Writes all of `bytes`, and says how many were taken if not all were.
+fn write(stream: &mut dyn Write, bytes: &[u8]) -> (usize, io::Result<()>) {
+    let mut taken = 0;
+    // Bounded: each turn takes a byte or more, or is the last; a signal interrupts a write before it takes any.
+    while let Some(rest) = bytes.get(taken..).filter(|rest| !rest.is_empty()) {
+        match stream.write(rest) {
+            Ok(0) => return (taken, Err(io::ErrorKind::WriteZero.into())),
+            Ok(count) => taken += count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return (taken, Err(error)),
+        }
+    }
+    (taken, Ok(()))
+}
+
+/// Standard output without the buffer of the standard library, which does not say what a reader that has closed its end
+/// has taken.
+fn unbuffered_stdout() -> Box<dyn Write + Send> {
+    match io::stdout().as_fd().try_clone_to_owned() {
+        Ok(descriptor) => Box::new(File::from(descriptor)),
+        // It was closed when the program began. The standard library takes what is written there.
+        Err(_) => Box::new(io::stdout()),
     }
 }
 
@@ -261,6 +296,28 @@ mod tests {
         assert_eq!(error.source.kind(), io::ErrorKind::StorageFull);
         assert!(error.to_string().starts_with("writing to /dev/full: "), "{error}");
         assert!(Destination::file(Path::new("/dev/null")).unwrap().write(b"row\n").is_ok());
+    }
+
+    #[test]
+    fn what_a_pipe_took_before_it_was_closed_is_counted() {
+        struct Pipe(usize);
+        impl Write for Pipe {
+            fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+                let count = bytes.len().min(self.0).min(5);
+                self.0 -= count;
+                if count == 0 { Err(io::ErrorKind::BrokenPipe.into()) } else { Ok(count) }
+            }
+
+            fn flush(&mut self) -> io::Result<()> {
+                Ok(())
+            }
+        }
+        let mut destination = Destination::stdout();
+        destination.kind = Kind::Stream(Box::new(Pipe(16)));
+        destination.write(b"one\ntwo\n").unwrap();
+        let error = destination.write(b"three\nfour\n").unwrap_err();
+        assert_eq!((error.source.kind(), destination.written()), (io::ErrorKind::BrokenPipe, 16));
+        assert_eq!(destination.sha256(), format!("{:x}", Sha256::digest(b"one\ntwo\nthree\nfo")));
     }
 
     #[test]

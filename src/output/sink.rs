@@ -74,7 +74,8 @@ pub struct FileSink {
     format: Box<dyn RowFormat>,
     destination: Destination,
     buffer: Vec<u8>,
-    waiting: u64,
+    /// How many bytes wait with each row that waits, and those before it.
+    waiting: Vec<usize>,
     written: u64,
     state: State,
 }
@@ -91,7 +92,7 @@ impl FileSink {
     /// Rows in `format` to `destination`.
     #[must_use]
     pub fn new(format: Box<dyn RowFormat>, destination: Destination) -> Self {
-        Self { format, destination, buffer: Vec::new(), waiting: 0, written: 0, state: State::Open }
+        Self { format, destination, buffer: Vec::new(), waiting: Vec::new(), written: 0, state: State::Open }
     }
 }
 
@@ -102,7 +103,7 @@ impl Sink for FileSink {
             return Ok(());
         }
         self.format.row(record);
-        self.waiting += 1;
+        self.waiting.push(self.format.len());
         if self.format.len() >= ENOUGH { self.flush() } else { Ok(()) }
     }
 
@@ -112,12 +113,16 @@ impl Sink for FileSink {
             return Ok(());
         }
         self.format.take(&mut self.buffer);
-        if let Err(error) = self.destination.write(&self.buffer) {
+        let before = self.destination.written();
+        let result = self.destination.write(&self.buffer);
+        let taken = (self.destination.written() - before) as usize;
+        self.written += self.waiting.partition_point(|end| *end <= taken) as u64;
+        self.waiting.clear();
+        if let Err(error) = result {
             let closed = error.source.kind() == ErrorKind::BrokenPipe;
             self.state = if closed { State::Closed } else { State::Failed };
             return if closed { Ok(()) } else { Err(error) };
         }
-        self.written += std::mem::take(&mut self.waiting);
         Ok(())
     }
 

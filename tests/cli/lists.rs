@@ -1,7 +1,11 @@
 //! `fragscan list` and `scan --from`: servers that list servers name.
 
+use std::io::{BufRead, BufReader};
 use std::net::UdpSocket;
+use std::process::{Command, Stdio};
 use std::thread;
+
+use assert_cmd::cargo::cargo_bin;
 
 use crate::farm::Farm;
 use crate::support::{Folder, Listener, Object, Table, closed_port};
@@ -254,5 +258,45 @@ fn mistakes_are_answered_with_what_to_write() {
         let run = folder.run(arguments);
         assert_eq!(run.code, Some(2), "{arguments:?}: {run}");
         assert!(run.stderr.contains(reason), "{arguments:?}: {run}");
+    }
+}
+
+#[test]
+fn a_reader_that_has_seen_enough_is_told_how_many_rows_it_was_sent() {
+    let folder = Folder::new();
+    let (port, master) = (closed_port().to_string(), closed_port().to_string());
+    let lists = ["--master", "valve", "--master-port", &master];
+    let _farm = Farm::start(&folder, &[&["--servers", "5000", "--port", &port], &lists[..]].concat());
+    let url = format!("valve-master://127.0.0.1:{master}");
+    for arguments in [
+        &["list", &url, "--list-rate", "max", "--format", "csv"][..],
+        &["scan", "farm:5000", "--format", "csv"],
+    ] {
+        let mut command = Command::new(cargo_bin!("fragscan"));
+        let mut run = command
+            .args(arguments)
+            .current_dir(folder.path())
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the program starts");
+        let mut lines = BufReader::new(run.stdout.take().expect("it was asked for"));
+        let mut seen = String::new();
+        for _ in 0..3 {
+            lines.read_line(&mut seen).expect("rows are UTF-8");
+        }
+        drop(lines);
+        let run = run.wait_with_output().expect("it is a child of ours");
+        let stderr = String::from_utf8(run.stderr).expect("messages are UTF-8");
+        assert!(run.status.success(), "{stderr}");
+        let sent = stderr.lines().find_map(|line| line.strip_suffix(" rows in standard output")?.parse::<u64>().ok());
+        let sent = sent.unwrap_or_else(|| panic!("{stderr}"));
+        // What it has read, and no more than what fits into a pipe and a buffer besides.
+        assert!((2..4_000).contains(&sent), "{sent}: {stderr}");
+        assert!(stderr.contains("stopped early: the reader of the output closed it"), "{stderr}");
+        if arguments[0] == "list" {
+            assert!(stderr.contains(&format!(" named = {sent} printed + ")), "{stderr}");
+        }
     }
 }
