@@ -99,6 +99,9 @@ pub(crate) fn why_nothing(tally: &Tally) -> String {
 #[must_use]
 pub(crate) fn what_is_left_out(tally: &Tally) -> String {
     let Tally { read, invalid, excluded, .. } = tally;
+    if *read == 0 {
+        return "no input names a target".into();
+    }
     let reasons = [
         (ExclusionReason::Reserved, "in networks that are reserved, such as those for documentation, and never asked"),
         (ExclusionReason::Private, "private, which are left out without --include-private unless they are arguments"),

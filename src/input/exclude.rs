@@ -1,6 +1,7 @@
 //! What is left out: `--exclude` and `--exclude-file`.
 
-use super::files::{InputDigest, each_entry};
+use super::FilesRead;
+use super::files::each_entry;
 use super::formats::{Context, Entry, Purpose};
 use super::reading::{Reading, looks_for_port};
 use crate::config::InputOptions;
@@ -8,27 +9,28 @@ use crate::error::Error;
 use crate::output::Filter;
 use crate::target::{Exclusions, Hosts, TargetSpec, Zones};
 
-/// Reads what `options` leave out, and digests the files. A line that cannot be read is an error: what was meant to be left
+/// Reads what `options` leave out, and notes the files in `files`. A line that cannot be read is an error: what was meant to be left
 /// out must not be asked.
-pub(super) fn read(options: &InputOptions, reading: &Reading) -> Result<(Zones, Vec<InputDigest>), Error> {
+pub(super) fn read(options: &InputOptions, reading: &Reading, files: &mut FilesRead) -> Result<Zones, Error> {
     let mut exclusions = Exclusions::new(options.include_private);
     for text in &options.exclude {
         exclude(&mut exclusions, reading, text)
             .map_err(|reason| Error::usage(format!("--exclude {text:?}: {reason}")))?;
     }
-    let mut digests = Vec::new();
     let condition = Filter::default();
     let context = Context { purpose: Purpose::Exclude, game: reading.game, condition: &condition };
     for path in &options.exclude_files {
-        digests.push(each_entry(path, &context, &mut |number, entry| {
+        let read = each_entry(path, &context, &mut |number, entry| {
             let excluded = entry.and_then(|entry| match entry {
                 Entry::Target(text) => exclude(&mut exclusions, reading, text),
                 Entry::HeldBack | Entry::PassedOver => Ok(()),
             });
             excluded.map_err(|reason| Error::usage(format!("{}:{number}: {reason}", path.display())))
-        })?);
+        })?;
+        files.remarks.extend(read.emptiness.map(|emptiness| format!("{emptiness}: nothing is excluded because of it")));
+        files.digests.push(read.digest);
     }
-    Ok((exclusions.into_zones(), digests))
+    Ok(exclusions.into_zones())
 }
 
 /// Leaves out what `text` names.

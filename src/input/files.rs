@@ -8,7 +8,7 @@ use flate2::bufread::MultiGzDecoder;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
-use super::formats::{self, Context, Stop, Take};
+use super::formats::{self, Context, Entry, Stop, Take};
 use crate::error::Error;
 
 /// What a file held when it was read.
@@ -20,8 +20,16 @@ pub(crate) struct InputDigest {
     pub sha256: String,
 }
 
-/// Calls `take` with everything that a file names, and returns the digest of the whole file. `-` is standard input.
-pub(super) fn each_entry(path: &Path, context: &Context<'_>, take: &mut Take<'_>) -> Result<InputDigest, Error> {
+/// A file that was read to its end.
+#[derive(Debug)]
+pub(super) struct FileRead {
+    pub digest: InputDigest,
+    /// What to say of a file that names nothing.
+    pub emptiness: Option<String>,
+}
+
+/// Calls `take` with everything that a file names. `-` is standard input.
+pub(super) fn each_entry(path: &Path, context: &Context<'_>, take: &mut Take<'_>) -> Result<FileRead, Error> {
     let name = path.display().to_string();
     let failed = |source| Error::Input { name: path.display().to_string(), source };
     let reader: Box<dyn Read> =
@@ -29,12 +37,24 @@ pub(super) fn each_entry(path: &Path, context: &Context<'_>, take: &mut Take<'_>
     let mut digest = Sha256::new();
     let bytes = BufReader::with_capacity(BUFFER, Digested { reader, digest: &mut digest });
     let mut bytes = unpacked(bytes).map_err(failed)?;
-    formats::read(&mut *bytes, context, take).map_err(|stop| match stop {
+    let is_empty = bytes.fill_buf().map_err(failed)?.is_empty();
+    let mut names_any = false;
+    let mut counted = |number: u64, entry: Result<Entry<'_>, String>| {
+        names_any = true;
+        take(number, entry)
+    };
+    formats::read(&mut *bytes, context, &mut counted).map_err(|stop| match stop {
         Stop::Reader(error) => failed(error),
         Stop::Taker(error) => error,
     })?;
     drop(bytes);
-    Ok(InputDigest { name, sha256: format!("{:x}", digest.finalize()) })
+    let shown = if path == Path::new("-") { "standard input" } else { &name };
+    let emptiness = match (names_any, is_empty) {
+        (true, _) => None,
+        (false, true) => Some(format!("{shown} is empty")),
+        (false, false) => Some(format!("{shown} has no targets in it")),
+    };
+    Ok(FileRead { digest: InputDigest { name, sha256: format!("{:x}", digest.finalize()) }, emptiness })
 }
 
 /// What is packed in `bytes`, or `bytes`: gzip and Zstandard are known by their first bytes.

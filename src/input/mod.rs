@@ -121,7 +121,8 @@ impl Input {
         }
         let mut plans = Plans::new();
         let mut reading = Reading::new(&options, &mut plans, limits.rounds());
-        let (zones, digests) = exclude::read(&options, &reading)?;
+        let mut files_read = FilesRead::default();
+        let zones = exclude::read(&options, &reading, &mut files_read)?;
         reading.zones = Some(zones.clone());
         let origins = Origins::default();
         let mut input = Self {
@@ -138,7 +139,7 @@ impl Input {
             origins,
             order: options.order,
             strict: options.strict,
-            files: FilesRead { digests, ..FilesRead::default() },
+            files: files_read,
             naming: options.naming.clone(),
             asks_names: true,
         };
@@ -209,7 +210,7 @@ impl Input {
         let condition = std::mem::take(&mut self.condition);
         let context = Context { purpose: Purpose::Ask, game: self.reading.game, condition: &condition };
         let mut passed_over = 0_u64;
-        let digest = each_entry(path, &context, &mut |number, entry| {
+        let read = each_entry(path, &context, &mut |number, entry| {
             let result = entry.and_then(|entry| match entry {
                 Entry::Target(text) => {
                     let spec = TargetSpec::parse(text).map_err(|reason| reason.to_string())?;
@@ -234,8 +235,9 @@ impl Input {
             Ok(())
         })?;
         self.condition = condition;
+        self.files.remarks.extend(read.emptiness);
         self.files.remarks.extend(what_was_passed_over(&source, passed_over));
-        self.files.digests.push(digest);
+        self.files.digests.push(read.digest);
         Ok(())
     }
 

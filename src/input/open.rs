@@ -15,7 +15,7 @@ use super::{Input, stdin};
 use crate::engine::Plan;
 use crate::error::Error;
 use crate::farm::Farm;
-use crate::output::NameLog;
+use crate::output::{NameLog, count};
 use crate::target::{Dedup, Origin, Origins, Source, Target};
 
 /// Targets that a scan can take, and what it needs to know about them.
@@ -83,7 +83,7 @@ impl Input {
         if targets.is_empty() && !grows && !self.lists.were_left_out() {
             let held_back = match self.files.held_back {
                 0 => String::new(),
-                rows => format!("; {rows} rows do not meet --input-where"),
+                rows => format!("; --input-where leaves out {}", count(rows, "row")),
             };
             return Err(Error::usage(format!("{}{held_back}", why_nothing(&tally))));
         }

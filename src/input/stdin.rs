@@ -7,7 +7,7 @@ use std::path::Path;
 use crossbeam_channel::Sender;
 
 use super::arrivals::Item;
-use super::files::each_entry;
+use super::files::{FileRead, each_entry};
 use super::formats::{Context, Entry, Purpose};
 use super::names::{Mention, Named};
 use super::reading::{Reading, Whom};
@@ -63,6 +63,7 @@ impl Lines {
         match read {
             Err(Error::Bug(NOBODY_READS)) => {}
             Err(error) => complain(&error),
+            Ok(FileRead { emptiness: Some(emptiness), .. }) => complain(&emptiness),
             Ok(_) if bad > MOST_COMPLAINTS => complain(&more_lines((bad - MOST_COMPLAINTS) as u64)),
             Ok(_) => {}
         }

@@ -208,6 +208,30 @@ fn a_run_with_nothing_to_ask_replaces_nothing() {
 }
 
 #[test]
+fn what_names_nothing_is_called_so() {
+    let folder = Folder::new();
+    folder.write("empty", "");
+    folder.write("comments", "# later\n\n");
+    folder.write("header.csv", "ip,port\n");
+    folder.write("rows.csv", "ip,port,status\n127.0.0.2,9,ok\n");
+    for (arguments, stdin, said) in [
+        (&["-i", "empty"][..], "", "empty is empty\n"),
+        (&["-i", "comments"], "", "comments has no targets in it\n"),
+        (&["-i", "header.csv"], "", "header.csv has no targets in it\n"),
+        (&["-i", "-"], "", "standard input is empty\n"),
+        (&["-i", "-"], "[]", "standard input has no targets in it\n"),
+        (&["-i", "rows.csv", "--input-where", "status=timeout"], "", "; --input-where leaves out 1 row\n"),
+    ] {
+        let run = folder.run_with(&[&["scan"], arguments].concat(), stdin);
+        assert_eq!(run.code, Some(2), "{run}");
+        assert!(run.stderr.contains(said), "{arguments:?}: {run}");
+        assert!(run.stderr.contains("there is nothing to scan: no input names a target"), "{run}");
+    }
+    let run = folder.run_well(&["scan", "farm:1", "--exclude-file", "empty", "-q"]);
+    assert_eq!(run.stderr, "empty is empty: nothing is excluded because of it\n");
+}
+
+#[test]
 fn a_list_is_never_written_over() {
     let folder = Folder::new();
     folder.write("list.csv", "127.0.0.2\n");
