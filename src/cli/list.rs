@@ -69,7 +69,11 @@ pub(crate) struct ListArgs {
     #[arg(short, long)]
     pub verbose: bool,
 
-    /// Print no summary
+    /// Print a line of progress every five seconds where there is no terminal for a bar
+    #[arg(long)]
+    pub progress: bool,
+
+    /// Print neither progress nor summary
     #[arg(short, long)]
     pub quiet: bool,
 }

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::say;
+use super::summary::Manner;
 use crate::engine::{Oddity, Snapshot};
 use crate::net::driver::{Watch, read_clocks};
 use crate::output::count;
@@ -13,6 +14,7 @@ use crate::output::count;
 /// Shows a run on standard error.
 pub(super) struct Progress {
     display: Display,
+    manner: Manner,
     /// Odd datagrams that are still shown.
     odd: usize,
     began: Instant,
@@ -29,23 +31,25 @@ enum Display {
 impl Progress {
     /// Shows nothing but that the run is being stopped.
     pub(super) fn quiet() -> Self {
-        Self { display: Display::Nothing, odd: 0, began: read_clocks().0, last: None }
+        Self::new(Display::Nothing, Manner::Scan)
     }
 
     /// Shows a bar.
-    pub(super) fn bar() -> Self {
+    pub(super) fn bar(manner: Manner) -> Self {
         let bar = ProgressBar::with_draw_target(Some(1), ProgressDrawTarget::stderr());
         set_style(&bar, false);
-        Self { display: Display::Bar(bar, false), odd: 0, began: read_clocks().0, last: None }
+        Self::new(Display::Bar(bar, false), manner)
     }
 
     /// Prints a line every few seconds.
-    pub(super) fn lines() -> Self {
-        Self { display: Display::Lines, odd: 0, began: read_clocks().0, last: None }
+    pub(super) fn lines(manner: Manner) -> Self {
+        Self::new(Display::Lines, manner)
     }
-}
 
-impl Progress {
+    fn new(display: Display, manner: Manner) -> Self {
+        Self { display, manner, odd: 0, began: read_clocks().0, last: None }
+    }
+
     /// Explains each odd datagram too, up to a number.
     #[must_use]
     pub(super) fn with_oddities(mut self) -> Self {
@@ -74,7 +78,11 @@ impl Watch for Progress {
         let sent = snapshot.datagrams.sent;
         let (then, sent_then) = self.last.replace((now, sent)).unwrap_or((self.began, 0));
         let rate = (sent - sent_then) as f64 / now.saturating_duration_since(then).as_secs_f64().max(1e-3);
-        let text = describe(snapshot, rate, now.saturating_duration_since(self.began));
+        let elapsed = now.saturating_duration_since(self.began);
+        let text = match self.manner {
+            Manner::Scan => describe(snapshot, rate, elapsed),
+            Manner::List => describe_list(snapshot, elapsed),
+        };
         match &mut self.display {
             Display::Nothing => {}
             Display::Bar(bar, growing) => {
@@ -167,6 +175,16 @@ fn describe(snapshot: &Snapshot, rate: f64, elapsed: Duration) -> String {
     format!("{done}, {} left", clock(left))
 }
 
+/// How far lists have come whose servers are not asked; nobody knows how long they are.
+fn describe_list(snapshot: &Snapshot, elapsed: Duration) -> String {
+    let requests = match snapshot.datagrams.sent {
+        // Lists of the Steam Web API are not asked with datagrams.
+        0 => String::new(),
+        sent => format!(", {} to list servers", count(sent, "request")),
+    };
+    format!("{} so far{requests}, {}", count(snapshot.printed, "server"), clock(elapsed))
+}
+
 /// A time as `1:02:03` or `2:03`.
 fn clock(time: Duration) -> String {
     let seconds = time.as_secs();
@@ -206,6 +224,17 @@ mod tests {
         assert!(growing.starts_with("40 done of 100 known by now, ") && !growing.contains("left"), "{growing}");
         assert!(!describe(&snapshot(0), 0.0, Duration::ZERO).contains("left"));
         assert!(!describe(&snapshot(100), 0.0, Duration::from_secs(9)).contains("left"));
+    }
+
+    #[test]
+    fn a_list_shows_how_far_it_has_come() {
+        let listed = Snapshot { printed: 12_310, ..snapshot(0) };
+        assert_eq!(
+            describe_list(&listed, Duration::from_secs(80)),
+            "12310 servers so far, 100 requests to list servers, 1:20"
+        );
+        let steam = Snapshot { datagrams: Datagrams::default(), printed: 1, ..listed };
+        assert_eq!(describe_list(&steam, Duration::from_secs(9)), "1 server so far, 0:09");
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! `fragscan query`: one server, or a few, for a person to read.
 
 use std::process::ExitCode;
+use std::time::{Duration, Instant};
 
 use super::progress::Progress;
 use super::say;
@@ -8,14 +9,19 @@ use super::signals::Watching;
 use crate::cli::QueryArgs;
 use crate::cli::choice::QueryFormat;
 use crate::config;
+use crate::engine::{Settings, Snapshot};
 use crate::error::Error;
-use crate::output::{Destination, FileSink, Format, Look, RowFormat, card::Card};
+use crate::input::Account;
+use crate::net::driver::Watch;
+use crate::output::{Destination, FileSink, Format, Look, RowFormat, card::Card, count};
 use crate::record::Status;
 use crate::run::Scan;
 
 /// Asks the servers and prints everything they said; exit code 1 if one did not answer.
 pub(super) fn run(args: QueryArgs) -> Result<ExitCode, Error> {
+    let addresses = args.addresses.clone();
     let (options, format) = config::query(args)?;
+    let settings = options.limits.settings(false, 0);
     let format: Box<dyn RowFormat> = match format {
         QueryFormat::Text => Box::new(Card::default()),
         QueryFormat::Json => Format::Ndjson.writer(None, Look { width: 0, colour: false }),
@@ -23,13 +29,15 @@ pub(super) fn run(args: QueryArgs) -> Result<ExitCode, Error> {
     let scan =
         Scan::new(options).with_sink(FileSink::new(format, Destination::stdout())).with_notices(|line| say(line));
     let run = scan.prepare()?;
-    let left_out = run.tally().invalid + run.tally().excluded.total();
+    let tally = run.account().tally();
+    let left_out = tally.invalid + tally.excluded.total();
     if left_out > 0 {
         say(&format_args!("{left_out} of these addresses are special-purpose and not asked"));
     }
     let watching = Watching::begin()?;
     watching.stop(run.stopper());
-    let outcome = run.run(&mut Progress::quiet())?;
+    let mut waiting = Waiting { addresses, settings, account: run.account().clone(), said: None };
+    let outcome = run.run(&mut waiting)?;
     if let Some(error) = outcome.error {
         return Err(error.into());
     }
@@ -40,4 +48,85 @@ pub(super) fn run(args: QueryArgs) -> Result<ExitCode, Error> {
         say(&format_args!("{} of {asked} did not answer; see the status above", asked - answered));
     }
     Ok(if answered == asked && asked > 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Says what takes a while, so that nobody takes silence for a program that hangs.
+struct Waiting {
+    addresses: Vec<String>,
+    settings: Settings,
+    account: Account,
+    said: Option<For>,
+}
+
+/// What is waited for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum For {
+    Names,
+    Answers,
+}
+
+impl Watch for Waiting {
+    fn interval(&self) -> Option<Duration> {
+        Some(A_WHILE)
+    }
+
+    /// Says each thing once, after a while.
+    fn look(&mut self, _: Instant, snapshot: &Snapshot) {
+        let what = if self.account.names().unfinished > 0 { For::Names } else { For::Answers };
+        if self.said.replace(what) != Some(what) {
+            say(&self.line(what, snapshot.targets.scheduled - snapshot.targets.finished));
+        }
+    }
+
+    fn stopping(&mut self, snapshot: &Snapshot, grace: Duration) {
+        Progress::quiet().stopping(snapshot, grace);
+    }
+}
+
+impl Waiting {
+    fn line(&self, what: For, in_flight: u64) -> String {
+        let one = match self.addresses.as_slice() {
+            [one] => Some(one.as_str()),
+            _ => None,
+        };
+        match what {
+            For::Names => format!("looking up {}", one.unwrap_or("names")),
+            For::Answers => {
+                let whom = one.map_or_else(|| count(in_flight, "server"), str::to_owned);
+                let seconds = self.settings.patience().as_secs_f64();
+                match self.settings.retries {
+                    0 => format!("waiting for {whom}: each query is tried once, for {seconds} s"),
+                    retries => format!("waiting for {whom}: {} tries of each query take {seconds} s", retries + 1),
+                }
+            }
+        }
+    }
+}
+
+/// How long silence needs no explanation.
+const A_WHILE: Duration = Duration::from_secs(1);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Limits;
+
+    fn waiting(addresses: &[&str]) -> Waiting {
+        Waiting {
+            addresses: addresses.iter().map(|address| (*address).to_owned()).collect(),
+            settings: Limits::default().settings(false, 1),
+            account: Account::foreign(),
+            said: None,
+        }
+    }
+
+    #[test]
+    fn what_is_waited_for_has_its_name_or_number_and_its_end() {
+        let one = waiting(&["play.example.net"]);
+        assert_eq!(one.line(For::Names, 0), "looking up play.example.net");
+        assert_eq!(one.line(For::Answers, 1), "waiting for play.example.net: 3 tries of each query take 7 s");
+        let two = waiting(&["127.0.0.1:9", "127.0.0.2:9"]);
+        assert_eq!(two.line(For::Names, 0), "looking up names");
+        assert_eq!(two.line(For::Answers, 1), "waiting for 1 server: 3 tries of each query take 7 s");
+    }
 }

@@ -34,7 +34,7 @@ pub(super) fn run(args: ScanArgs, typed: &[OsString]) -> Result<ExitCode, Error>
 /// Runs the scan that `config` describes, and reports its outcome.
 pub(super) fn asking(config: ScanConfig, typed: &[OsString], manner: Manner) -> Result<ExitCode, Error> {
     let (messages, strict) = (config.messages, config.options.input.strict);
-    let mut progress = progress(messages, &config.options.output.outputs);
+    let mut progress = progress(messages, manner, &config.options.output.outputs);
     let run = scan_of(config, typed).prepare()?;
     let watching = Watching::begin()?;
     watching.stop(run.stopper());
@@ -117,14 +117,14 @@ fn other_ports(plan: &Plan, own: u16) -> String {
 }
 
 /// How the run is shown: not at all where rows go to the same terminal, which a bar would spoil.
-fn progress(messages: Messages, outputs: &[Output]) -> Progress {
+fn progress(messages: Messages, manner: Manner, outputs: &[Output]) -> Progress {
     let rows_on_terminal = io::stdout().is_terminal() && outputs.iter().any(|output| output.path.is_none());
     let progress = if messages.quiet {
         Progress::quiet()
     } else if io::stderr().is_terminal() && !rows_on_terminal {
-        Progress::bar()
+        Progress::bar(manner)
     } else if messages.progress {
-        Progress::lines()
+        Progress::lines(manner)
     } else {
         Progress::quiet()
     };

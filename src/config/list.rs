@@ -44,7 +44,7 @@ pub(crate) fn list(args: ListArgs, terminal: bool) -> Result<ScanConfig, Error> 
     options.limits.retries = args.retries;
     options.limits.lists_only = true;
     options.limits.check()?;
-    let messages = Messages { quiet: args.quiet, progress: false, verbose: args.verbose };
+    let messages = Messages { quiet: args.quiet, progress: args.progress, verbose: args.verbose };
     Ok(ScanConfig { options, colour: Color::Auto, dry_run: false, messages })
 }
 

@@ -15,14 +15,14 @@ use crate::engine::{Engine, Plan};
 use crate::error::Error;
 use crate::farm::FarmSettings;
 use crate::farm::serve::{self, Serving};
-use crate::input::{FilesRead, Input, Opened};
+use crate::input::{Account, FilesRead, Input, Opened};
 use crate::net::driver::{Stop, Stopper, Watch, read_clocks};
 use crate::net::socket;
 use crate::output::metadata::SettingsInForce;
 use crate::output::writer::Writer;
 use crate::output::{Assembler, Clones, Destination, Epoch, FileSink, Look, NameLog, OutputError, Raw, Sink};
 use crate::record::{Selection, ServerRecord};
-use crate::target::{Source, Tally};
+use crate::target::Source;
 
 /// A scan that is being set up.
 pub struct Scan<'a> {
@@ -202,9 +202,9 @@ impl Run<'_> {
         self.session.stopper()
     }
 
-    /// What became of the input so far.
-    pub(crate) fn tally(&self) -> Tally {
-        self.publisher.account.tally()
+    /// What becomes of the input.
+    pub(crate) fn account(&self) -> &Account {
+        &self.publisher.account
     }
 
     /// Runs until every target has ended and its record has reached its destination, or until it is stopped. `watch` is
