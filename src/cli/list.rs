@@ -81,9 +81,9 @@ pub(crate) struct ListArgs {
 /// What is asked of Steam's lists, and how. Both commands have the lists themselves in an argument `from`.
 #[derive(Debug, Args)]
 pub(crate) struct SteamArgs {
-    /// Ask valve-master and steam-api lists for servers of this Steam application only
-    #[arg(long, value_name = "ID", requires = "from")]
-    pub app: Option<u32>,
+    /// Ask valve-master and steam-api lists for servers of this Steam application only; may be repeated
+    #[arg(long = "app", value_name = "ID", requires = "from")]
+    pub apps: Vec<u32>,
 
     /// File with the key for steam-api lists; without it the key is read from the environment, STEAM_API_KEY
     #[arg(long = "steam-key-file", value_name = "FILE")]

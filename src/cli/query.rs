@@ -19,9 +19,9 @@ pub(crate) struct QueryArgs {
     pub protocol: Protocol,
 
     /// Game of addresses that name no protocol: a port that they name is the one for players, and the port for queries
-    /// follows from it; see `fragscan games`
-    #[arg(long, value_name = "KEY", conflicts_with = "protocol")]
-    pub game: Option<String>,
+    /// follows from it; see `fragscan games`. May be repeated: one game after another is tried
+    #[arg(long = "game", value_name = "KEY", conflicts_with = "protocol")]
+    pub games: Vec<String>,
 
     /// What to ask; separate several words with commas
     #[arg(

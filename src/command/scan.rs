@@ -3,6 +3,7 @@
 use std::env;
 use std::ffi::OsString;
 use std::io::{self, IsTerminal};
+use std::net::SocketAddr;
 use std::process::ExitCode;
 use std::task::Poll;
 use std::time::Duration;
@@ -21,8 +22,9 @@ use crate::engine::Plan;
 use crate::error::Error;
 use crate::input::Opened;
 use crate::output::Look;
+use crate::protocol;
 use crate::run::Scan;
-use crate::target::{NameError, Target};
+use crate::target::{NameError, PortRule, Target};
 
 /// Scans what was typed.
 pub(super) fn run(args: ScanArgs, typed: &[OsString]) -> Result<ExitCode, Error> {
@@ -62,11 +64,7 @@ fn list(scan: Scan<'_>, resolve: bool) -> Result<ExitCode, Error> {
         loop {
             match source.poll_target() {
                 Poll::Ready(Some(Target { address, plan, .. })) => {
-                    let plan = &plans[usize::from(plan)];
-                    if let Some(word) = protocol_word(plan) {
-                        write!(out, "{word}://")?;
-                    }
-                    writeln!(out, "{address}{}", other_ports(plan, address.port()))?;
+                    writeln!(out, "{}", as_typed(&plans[usize::from(plan)], address))?;
                 }
                 Poll::Ready(None) => return Ok(()),
                 // Names are being resolved, or somebody is still writing.
@@ -91,29 +89,53 @@ fn list(scan: Scan<'_>, resolve: bool) -> Result<ExitCode, Error> {
     })
 }
 
-/// The protocol that a target has to name to be asked as `plan` says; none if that is the default protocol or a game's.
-fn protocol_word(plan: &Plan) -> Option<&'static str> {
-    let protocol = plan.legs.first()?.protocol;
-    match plan.legs.len() {
-        1 => (protocol != usual_protocol()).then_some(protocol.spec().name),
-        _ => (!plan.speaks_only(protocol)).then_some(AUTO),
+/// The target at `address` as it would be typed, to be asked as `plan` says.
+fn as_typed(plan: &Plan, address: SocketAddr) -> String {
+    let word = protocol_word(plan).map(|word| format!("{word}://")).unwrap_or_default();
+    let is_at_usual_ports = plan.legs.iter().all(|leg| matches!(leg.port, PortRule::Fixed(_)));
+    match address.ip() {
+        ip if tries_all(plan) && is_at_usual_ports => format!("{word}{ip}"),
+        _ => format!("{word}{address}{}", other_ports(plan, address.port())),
     }
 }
 
-/// A comment that names the ports at which `plan` asks a target with port `own`; empty if that is the only one.
+/// The protocol that a target has to name to be asked as `plan` says; none if that is the default protocol or a game's.
+fn protocol_word(plan: &Plan) -> Option<&'static str> {
+    if tries_all(plan) {
+        return Some(AUTO);
+    }
+    let protocol = plan.legs.first()?.protocol;
+    (plan.legs.len() == 1 && protocol != usual_protocol()).then_some(protocol.spec().name)
+}
+
+/// A comment that names the ports at which `plan` asks a target with port `own`; empty if that is the only one, or if every
+/// protocol is tried.
 fn other_ports(plan: &Plan, own: u16) -> String {
-    let protocol = plan.legs.first().map(|leg| leg.protocol);
-    if !protocol.is_some_and(|protocol| plan.speaks_only(protocol)) {
+    if tries_all(plan) {
         return String::new();
     }
     let mut from = 0;
+    // Further rounds repeat the first.
     let legs = std::iter::from_fn(|| {
-        let (number, port) = plan.next_leg(from, own)?;
+        let (number, port) = plan.next_leg(from, own).filter(|(number, _)| usize::from(*number) < plan.legs.len())?;
         from = number + 1;
-        Some(port)
+        Some((plan.leg(number)?.protocol, port))
     });
-    let ports: Vec<_> = legs.map(|port| port.to_string()).collect();
-    if ports == [own.to_string()] { String::new() } else { format!(" # asked at {} in turn", ports.join(", ")) }
+    let legs: Vec<_> = legs.collect();
+    if legs.iter().all(|(_, port)| *port == own) && legs.len() == 1 {
+        return String::new();
+    }
+    let one_protocol = legs.iter().all(|(protocol, _)| Some(*protocol) == legs.first().map(|(first, _)| *first));
+    let asked = legs.iter().map(|(protocol, port)| match one_protocol {
+        true => port.to_string(),
+        false => format!("{}:{port}", protocol.spec().name),
+    });
+    format!(" # asked at {} in turn", asked.collect::<Vec<_>>().join(", "))
+}
+
+/// Whether `plan` is that of `--protocol auto`.
+fn tries_all(plan: &Plan) -> bool {
+    protocol::in_auto().all(|protocol| plan.legs.iter().any(|leg| leg.protocol == protocol))
 }
 
 /// How the run is shown: not at all where rows go to the same terminal, which a bar would spoil.
@@ -146,3 +168,37 @@ fn look(colour: Color, to_stdout: bool) -> Look {
 
 /// How soon a source that had nothing is asked again.
 const A_WHILE: Duration = Duration::from_millis(10);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::Leg;
+
+    #[test]
+    fn a_target_is_printed_as_it_would_be_typed_with_the_ports_at_which_it_is_asked() {
+        let of = |name| protocol::by_name(name).unwrap();
+        let leg = |name, port| Leg { protocol: of(name), port };
+        let all = |port: fn(u16) -> PortRule| {
+            Plan::new(
+                protocol::in_auto()
+                    .map(|protocol| Leg { protocol, port: port(protocol.spec().default_port) })
+                    .collect(),
+            )
+        };
+        let dayz = vec![leg("a2s", PortRule::Offset(1)), leg("a2s", PortRule::Own)];
+        let both = [dayz.clone(), vec![leg("quake3", PortRule::Own)]].concat();
+        for (plan, expected) in [
+            (Plan::of(of("a2s")), "127.0.0.1:2302"),
+            (Plan::of(of("quake3")), "quake3://127.0.0.1:2302"),
+            (all(|_| PortRule::Own), "auto://127.0.0.1:2302"),
+            (all(PortRule::Fixed), "auto://127.0.0.1"),
+            (Plan::new(dayz), "127.0.0.1:2302 # asked at 2303, 2302 in turn"),
+            (
+                Plan { rounds: 3, ..Plan::new(both) },
+                "127.0.0.1:2302 # asked at a2s:2303, a2s:2302, quake3:2302 in turn",
+            ),
+        ] {
+            assert_eq!(as_typed(&plan, SocketAddr::from(([127, 0, 0, 1], 2302))), expected);
+        }
+    }
+}

@@ -116,7 +116,7 @@ pub(crate) fn bench(args: BenchArgs) -> Result<BenchConfig, Error> {
     let input = InputOptions {
         naming: names(&args.naming)?,
         targets: args.targets,
-        spoken: spoken(Some(args.protocol), args.game.as_deref())?,
+        spoken: spoken(Some(args.protocol), args.game.as_slice())?,
         ..InputOptions::default()
     };
     Ok(BenchConfig {

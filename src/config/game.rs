@@ -6,8 +6,19 @@ use crate::error::Error;
 use crate::games::{self, Game};
 use crate::output::Format;
 
-/// The game that `--game` names.
-pub(super) fn game(key: &str) -> Result<&'static Game, Error> {
+/// The games that `--game` names, each once.
+pub(super) fn games_of(keys: &[String]) -> Result<Vec<&'static Game>, Error> {
+    let mut games = Vec::new();
+    for key in keys {
+        let game = game(key)?;
+        if !games.contains(&game) {
+            games.push(game);
+        }
+    }
+    Ok(games)
+}
+
+fn game(key: &str) -> Result<&'static Game, Error> {
     games::by_key(key).ok_or_else(|| {
         Error::usage(format!("--game: there is no game {key:?}: {}`fragscan games` lists all", did_you_mean(key)))
     })

@@ -94,8 +94,8 @@ impl Default for NameOptions {
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct SteamOptions {
-    /// Only servers of this application.
-    pub app: Option<u32>,
+    /// Only servers of these applications; of all, if there are none.
+    pub apps: Vec<u32>,
     /// File with the key of the Web API; without it the key is read from the environment variable `STEAM_API_KEY`.
     pub key_file: Option<PathBuf>,
     /// The web server to ask, if not Steam's.
@@ -103,7 +103,7 @@ pub struct SteamOptions {
 }
 
 /// What to speak with targets that name no protocol.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub enum Spoken {
     /// A2S; for servers from a list, the protocol that such lists are for.
@@ -113,8 +113,8 @@ pub enum Spoken {
     Auto,
     /// This protocol.
     Protocol(AnyProtocol),
-    /// The protocol of this game, whose targets name the port for players.
-    Game(&'static Game),
+    /// The protocols of these games, one after the other until one is answered. Targets name the port for players.
+    Games(Vec<&'static Game>),
 }
 
 impl Spoken {

@@ -23,7 +23,7 @@ pub(crate) fn query(args: QueryArgs) -> Result<(ScanOptions, QueryFormat), Error
     let input = InputOptions {
         naming: names(&args.naming)?,
         targets: args.addresses,
-        spoken: spoken(Some(args.protocol), args.game.as_deref())?,
+        spoken: spoken(Some(args.protocol), &args.games)?,
         order: Order::Input,
         ..InputOptions::default()
     };

@@ -1,5 +1,6 @@
 //! The arguments of `fragscan scan`, and what other commands share with it.
 
+use std::collections::HashSet;
 use std::net::IpAddr;
 
 use super::names::names;
@@ -59,7 +60,7 @@ pub(crate) fn scan(args: ScanArgs, terminal: bool) -> Result<ScanConfig, Error> 
         condition: filter("--input-where", &args.input_condition)?,
         lists: args.from,
         steam: args.steam.into(),
-        spoken: spoken(args.protocol, args.game.as_deref())?,
+        spoken: spoken(args.protocol, &args.games)?,
         ports: args.ports.as_deref().map(|text| value::parse::<Ports>("--ports", text)).transpose()?,
         exclude: args.exclude,
         exclude_files: args.exclude_file,
@@ -100,18 +101,21 @@ pub(crate) fn scan(args: ScanArgs, terminal: bool) -> Result<ScanConfig, Error> 
 }
 
 /// What `--protocol` and `--game` say.
-pub(super) fn spoken(protocol: Option<Protocol>, game: Option<&str>) -> Result<Spoken, Error> {
-    Ok(match (protocol, game) {
-        (_, Some(key)) => Spoken::Game(game::game(key)?),
-        (None, None) => Spoken::Usual,
-        (Some(Protocol::Auto), None) => Spoken::Auto,
-        (Some(Protocol::Named(protocol)), None) => Spoken::Protocol(chosen(protocol)?),
+pub(super) fn spoken(protocol: Option<Protocol>, games: &[String]) -> Result<Spoken, Error> {
+    Ok(match protocol {
+        _ if !games.is_empty() => Spoken::Games(game::games_of(games)?),
+        None => Spoken::Usual,
+        Some(Protocol::Auto) => Spoken::Auto,
+        Some(Protocol::Named(protocol)) => Spoken::Protocol(chosen(protocol)?),
     })
 }
 
 impl From<SteamArgs> for SteamOptions {
-    fn from(SteamArgs { app, key_file, api_url }: SteamArgs) -> Self {
-        Self { app, key_file, api_url }
+    /// Each application once.
+    fn from(SteamArgs { mut apps, key_file, api_url }: SteamArgs) -> Self {
+        let mut known = HashSet::new();
+        apps.retain(|app| known.insert(*app));
+        Self { apps, key_file, api_url }
     }
 }
 

@@ -18,7 +18,7 @@ pub(super) fn read(options: &InputOptions, reading: &Reading, files: &mut FilesR
             .map_err(|reason| Error::usage(format!("--exclude {text:?}: {reason}")))?;
     }
     let condition = Filter::default();
-    let context = Context { purpose: Purpose::Exclude, game: reading.game, condition: &condition };
+    let context = Context { purpose: Purpose::Exclude, exact_word: reading.exact_word(), condition: &condition };
     for path in &options.exclude_files {
         let read = each_entry(path, &context, &mut |number, entry| {
             let excluded = entry.and_then(|entry| match entry {

@@ -1,8 +1,7 @@
 //! Simulated servers among the targets: `farm:N`.
 
 use super::Input;
-use super::plans::Plans;
-use crate::config::{AUTO, farm_target, server_protocol};
+use crate::config::farm_target;
 use crate::farm::{Farm, FarmSettings, Speaks};
 use crate::target::{IpRange, Ports};
 
@@ -27,17 +26,12 @@ impl Input {
         if self.farm.is_some() {
             return Err("one farm is enough for a scan".into());
         }
-        let protocol = match scheme {
-            None => self.reading.protocol,
-            Some(AUTO) => None,
-            Some(name) => Some(server_protocol(name)?),
-        };
+        let (protocol, plan) = self.reading.read_farm(scheme)?;
         let mut settings = farm_target(servers, parameters).map_err(|error| error.to_string())?;
         // Its servers speak what they are asked in, unless something else is wanted.
         if settings.speaks == Speaks::Any {
             settings.speaks = protocol.map_or(Speaks::OneEach, Speaks::Only);
         }
-        let plan = protocol.map_or(self.reading.auto, Plans::of);
         self.farm = Some(NamedFarm { settings, plan, origin: self.origin(text, None) });
         Ok(())
     }

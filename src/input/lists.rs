@@ -73,18 +73,12 @@ impl NamedLists {
 
 impl Input {
     /// Adds the lists of `options`. Their servers are asked in their usual protocol, unless one or a game was chosen.
-    /// `--app` applies to those lists that can be asked for an application. Two requests to Steam are `gap` apart.
+    /// `--app` applies to those lists that can be asked for an application, each of which becomes a list for each of them.
+    /// Two requests to Steam are `gap` apart.
     pub(super) fn add_lists(&mut self, options: &InputOptions, gap: Duration) -> Result<(), Error> {
-        let mut takes_app = options.steam.app.is_none();
+        let mut takes_app = options.steam.apps.is_empty();
         for url in &options.lists {
-            if let Some(rest) = steam::behind_scheme(url) {
-                takes_app = true;
-                let plan = self.plan_of_listed(Some("a2s"), options);
-                self.lists.add_steam(steam::list(url, rest, plan, &options.steam, gap)?);
-                continue;
-            }
-            let wrong = |reason| Error::usage(without_keys(&format!("list {url:?}: {reason}")));
-            takes_app |= self.add_list(url, options).map_err(wrong)?;
+            takes_app |= self.add_list_of_apps(url, options, gap)?;
         }
         if takes_app {
             return Ok(());
@@ -92,16 +86,45 @@ impl Input {
         Err(Error::usage("--app: none of these lists can be asked for the servers of one application"))
     }
 
-    /// Adds the list at `url`; true if it can be asked for an application. A list that is named twice is asked once.
-    fn add_list(&mut self, url: &str, options: &InputOptions) -> Result<bool, String> {
+    /// Adds the list at `url` for each application; true if it can be asked for one.
+    fn add_list_of_apps(&mut self, url: &str, options: &InputOptions, gap: Duration) -> Result<bool, Error> {
+        let apps = &options.steam.apps;
+        let steam = steam::behind_scheme(url);
+        let wrong = |reason| Error::usage(without_keys(&format!("list {url:?}: {reason}")));
+        let takes_app = steam.is_some() || takes_app(url).map_err(wrong)?;
+        let each: Vec<_> =
+            if takes_app && !apps.is_empty() { apps.iter().copied().map(Some).collect() } else { vec![None] };
+        for app in &each {
+            // Lists that differ in their application have different names.
+            let source = match app {
+                Some(app) if each.len() > 1 => &format!("{url}{}app={app}", if url.contains('?') { '&' } else { '?' }),
+                _ => url,
+            };
+            if let Some(rest) = steam {
+                let plan = self.plan_of_listed(Some("a2s"), options);
+                self.lists.add_steam(steam::list((url, source), rest, *app, plan, &options.steam, gap)?);
+            } else {
+                self.add_list((url, source), *app, options).map_err(wrong)?;
+            }
+        }
+        Ok(takes_app)
+    }
+
+    /// Adds the list at `url`, or those of its servers that run `app`, and calls it `source`. A list that is named twice
+    /// is asked once.
+    fn add_list(
+        &mut self,
+        (url, source): (&str, &str),
+        app: Option<u32>,
+        options: &InputOptions,
+    ) -> Result<(), String> {
         let text = with_small_scheme(url);
         let (place, parameters) = text.split_once('?').unwrap_or((&text, ""));
         let spec = TargetSpec::parse(place).map_err(|reason| reason.to_string())?;
         let list = list_protocol(spec.scheme)?;
         list.check_parameters(parameters)?;
-        let takes_app = list.check_parameters("app=1").is_ok();
         let mut parameters = parameters.to_owned();
-        if let Some(app) = options.steam.app.filter(|_| takes_app) {
+        if let Some(app) = app {
             parameters = format!("{parameters}&app={app}");
             list.check_parameters(&parameters).map_err(|reason| format!("with --app {app}: {reason}"))?;
         }
@@ -110,7 +133,7 @@ impl Input {
         let ports = spec.ports.unwrap_or_else(|| Ports::one(list.spec().default_port));
         let one = || "a list is at one address and one port".to_owned();
         let port = ports.single().ok_or_else(one)?;
-        let origin = || self.origins.add(Origin { source: Some(url.into()), ..Origin::default() });
+        let origin = || self.origins.add(Origin { source: Some(source.into()), ..Origin::default() });
         match spec.hosts {
             Hosts::Range(range) if range.is_single() => {
                 let address = (range.first(), port).into();
@@ -119,7 +142,7 @@ impl Input {
                 }
                 let known = &mut self.lists.servers.known;
                 if known.iter().any(|list| (list.plan, list.address) == (plan, address)) {
-                    return Ok(takes_app);
+                    return Ok(());
                 }
                 known.push_back(Target { address, plan, origin: origin() });
             }
@@ -128,7 +151,7 @@ impl Input {
                     list.name.eq_ignore_ascii_case(name) && (list.mention.plan, &list.mention.ports) == (plan, &ports)
                 };
                 if self.lists.names.iter().any(same) {
-                    return Ok(takes_app);
+                    return Ok(());
                 }
                 let mention = Mention { origin: origin(), ports, plan, typed: true };
                 self.lists.names.push(Named { name: name.into(), service: None, mention });
@@ -137,7 +160,7 @@ impl Input {
         }
         self.lists.servers.plans.insert(plan, servers);
         self.lists.servers.open += 1;
-        Ok(takes_app)
+        Ok(())
     }
 
     /// The plan for servers that `usually` speak some protocol, unless a protocol or a game was chosen.
@@ -154,6 +177,12 @@ fn list_protocol(scheme: Option<&str>) -> Result<AnyProtocol, String> {
     let word = scheme.ok_or_else(|| format!("say what kind of list it is: {}", known()))?;
     let list = protocol::of_lists().find(|list| list.is_called(word));
     list.ok_or_else(|| format!("there is no kind of list {word:?}: {}", known()))
+}
+
+/// Whether the list at `url` can be asked for the servers of one application.
+fn takes_app(url: &str) -> Result<bool, String> {
+    let scheme = url.split_once("://").map(|(scheme, _)| scheme);
+    Ok(list_protocol(scheme)?.check_parameters("app=1").is_ok())
 }
 
 /// `url` with what kind of list it is in small letters.

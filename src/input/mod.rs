@@ -208,7 +208,7 @@ impl Input {
     fn file(&mut self, path: &Path) -> Result<(), Error> {
         let (plain, source) = self.file_origin(path);
         let condition = std::mem::take(&mut self.condition);
-        let context = Context { purpose: Purpose::Ask, game: self.reading.game, condition: &condition };
+        let context = Context { purpose: Purpose::Ask, exact_word: self.reading.exact_word(), condition: &condition };
         let mut passed_over = 0_u64;
         let read = each_entry(path, &context, &mut |number, entry| {
             let result = entry.and_then(|entry| match entry {

@@ -40,17 +40,59 @@ impl Plans {
         self.add(at_usual_ports(rounds))
     }
 
-    /// How a server of `game`, whose targets name the port for players, is asked: in `protocol`, on one port after the
-    /// other.
-    pub(super) fn of_game(&mut self, game: &Game, protocol: AnyProtocol) -> u16 {
-        let legs = game.ports().into_iter().map(|port| Leg { protocol, port }).collect();
-        self.add(Plan::new(legs))
+    /// How a server of one of `games`, whose targets name the port for players, is asked: in the protocol of a game, on one
+    /// port after the other. If there are several games, each is tried once in each of `rounds` rounds.
+    pub(super) fn of_games(&mut self, games: &[&Game], rounds: u8) -> u16 {
+        self.of_legs(games, rounds, Game::ports)
+    }
+
+    /// The same for targets without a port: each game at its usual one.
+    pub(super) fn of_games_at_usual_ports(&mut self, games: &[&Game], rounds: u8) -> u16 {
+        match games {
+            // Then the target is that of the protocol.
+            [game] => protocol_of(game).map_or(0, Self::of),
+            _ => self.of_legs(games, rounds, |game| vec![PortRule::Fixed(game.query_port)]),
+        }
+    }
+
+    /// The same for servers that name the port at which they answer queries.
+    pub(super) fn of_games_at_their_port(&mut self, games: &[&Game], rounds: u8) -> u16 {
+        match only_protocol(games) {
+            Some(protocol) => Self::of(protocol),
+            None => self.of_legs(games, rounds, |_| vec![PortRule::Own]),
+        }
+    }
+
+    fn of_legs(&mut self, games: &[&Game], rounds: u8, ports: impl Fn(&Game) -> Vec<PortRule>) -> u16 {
+        let mut legs: Vec<Leg> = Vec::new();
+        for (protocol, port) in games.iter().flat_map(|game| {
+            let ports = protocol_of(game).map(|protocol| ports(game).into_iter().map(move |port| (protocol, port)));
+            ports.into_iter().flatten()
+        }) {
+            let leg = Leg { protocol, port };
+            if !legs.contains(&leg) {
+                legs.push(leg);
+            }
+        }
+        let rounds = if games.len() > 1 { rounds } else { 1 };
+        self.add(Plan { rounds, ..Plan::new(legs) })
     }
 
     /// All plans, by number.
     pub(super) fn all(self) -> Vec<Plan> {
         self.0
     }
+}
+
+/// The protocol that servers of `game` speak.
+pub(super) fn protocol_of(game: &Game) -> Option<AnyProtocol> {
+    protocol::by_name(&game.protocol)
+}
+
+/// The protocol that servers of all these games speak, if it is the same.
+pub(super) fn only_protocol(games: &[&Game]) -> Option<AnyProtocol> {
+    let (first, others) = games.split_first()?;
+    protocol_of(first).filter(|protocol| others.iter().all(|game| protocol_of(game) == Some(*protocol)))
 }
 
 /// Every protocol at the target's own port: those first at whose usual ports it is, then the likeliest. Each is tried once

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::plans::Plans;
+use super::plans::{Plans, only_protocol, protocol_of};
 use crate::config::{AUTO, InputOptions, Spoken, server_protocol, usual_protocol};
 use crate::games::{self, Game};
 use crate::protocol::{self, AnyProtocol};
@@ -12,19 +12,38 @@ use crate::target::{Hosts, IpRange, Ports, TargetSpec, Zones};
 /// How targets are read that leave something out.
 #[derive(Debug, Clone)]
 pub(super) struct Reading {
-    /// Protocol of targets that name none; without one, several are tried.
-    pub protocol: Option<AnyProtocol>,
-    /// Game of these targets: the ports that they name are those for players.
-    pub game: Option<&'static Game>,
+    /// What to speak with targets that do not say it.
+    spoken: Speech,
     /// Ports of targets that name none.
     ports: Option<Ports>,
-    /// Numbers of plans: every protocol at the port that the target names, and each at its usual port.
-    pub auto: u16,
-    auto_at_usual_ports: u16,
     /// For each game the plan that looks for the query port of its servers.
     of_games: Arc<HashMap<&'static str, u16>>,
+    /// Every protocol: at the port that the target names, and each at its usual port.
+    auto: Plan,
     /// What is excluded, once that was read: nothing that looks for a port may look there.
     pub zones: Option<Zones>,
+}
+
+/// What to speak with a target.
+#[derive(Debug, Clone)]
+enum Speech {
+    /// This protocol, at the port that the target names.
+    Protocol(AnyProtocol),
+    /// Every protocol.
+    Auto,
+    /// The protocols of these games; the port that the target names is that for players.
+    Games(Vec<&'static Game>, Plan),
+}
+
+/// Numbers of plans that may ask at several ports.
+#[derive(Debug, Clone, Copy)]
+struct Plan {
+    /// For targets that name a port.
+    at_port: u16,
+    /// For those that name none.
+    at_usual_ports: u16,
+    /// For servers that name the port at which they answer.
+    at_their_port: u16,
 }
 
 /// Hosts that can be asked.
@@ -44,67 +63,81 @@ pub(super) enum Whom<'a> {
 impl Reading {
     /// As `options` say, with plans among `plans`. A protocol that is tried among others has so many `rounds`.
     pub(super) fn new(options: &InputOptions, plans: &mut Plans, rounds: u8) -> Self {
-        let (protocol, game) = match options.spoken {
-            Spoken::Usual => (Some(usual_protocol()), None),
-            Spoken::Auto => (None, None),
-            Spoken::Protocol(protocol) => (Some(protocol), None),
-            Spoken::Game(game) => (protocol::by_name(&game.protocol), Some(game)),
+        let at_port = plans.auto_at_its_port(rounds);
+        let auto = Plan { at_port, at_usual_ports: plans.auto_at_usual_ports(rounds), at_their_port: at_port };
+        let of_games = games::all().iter().map(|game| (game.key.as_str(), plans.of_games(&[game], rounds))).collect();
+        let spoken = match &options.spoken {
+            Spoken::Usual => Speech::Protocol(usual_protocol()),
+            Spoken::Auto => Speech::Auto,
+            Spoken::Protocol(protocol) => Speech::Protocol(*protocol),
+            Spoken::Games(games) => {
+                let plan = Plan {
+                    at_port: plans.of_games(games, rounds),
+                    at_usual_ports: plans.of_games_at_usual_ports(games, rounds),
+                    at_their_port: plans.of_games_at_their_port(games, rounds),
+                };
+                Speech::Games(games.clone(), plan)
+            }
         };
-        let (auto, auto_at_usual_ports) = (plans.auto_at_its_port(rounds), plans.auto_at_usual_ports(rounds));
-        let plan = |game: &'static Game| {
-            let protocol = protocol::by_name(&game.protocol)?;
-            Some((game.key.as_str(), plans.of_game(game, protocol)))
-        };
-        Self {
-            protocol,
-            game,
-            ports: options.ports.clone(),
-            auto,
-            auto_at_usual_ports,
-            of_games: Arc::new(games::all().iter().filter_map(plan).collect()),
-            zones: None,
-        }
+        Self { spoken, ports: options.ports.clone(), of_games: Arc::new(of_games), auto, zones: None }
     }
 
     /// The hosts, the ports and the plan that `spec` means; an error for farms.
     pub(super) fn read<'a>(&self, spec: &TargetSpec<'a>) -> Result<(Whom<'a>, Ports, u16), String> {
-        let (protocol, game) = match spec.scheme {
-            None => (self.protocol, self.game),
-            Some(word) => spoken(word)?,
+        let spoken = match spec.scheme {
+            None => &self.spoken,
+            Some(word) => &self.spoken_by(word)?,
         };
         let written = spec.ports.as_ref().or(self.ports.as_ref());
         let whom = match spec.hosts {
             Hosts::Range(range) => Whom::Range(range),
             Hosts::Name(name) => Whom::Name {
                 name,
-                service: protocol.and_then(|protocol| protocol.service()).filter(|_| written.is_none()),
+                service: spoken.protocol().and_then(|protocol| protocol.service()).filter(|_| written.is_none()),
             },
             Hosts::Farm { .. } => return Err("simulated servers are for the command line".into()),
         };
-        let usual = match (game, protocol) {
-            (Some(game), _) => game.query_port,
-            (None, Some(protocol)) => protocol.spec().default_port,
-            // It stands for the target; each protocol has its own.
-            (None, None) => protocol::in_auto().map(|protocol| protocol.spec().default_port).next().unwrap_or_default(),
+        let (plan, looks_for_port) = match spoken {
+            Speech::Protocol(protocol) => (Plans::of(*protocol), false),
+            Speech::Auto if written.is_some() => (self.auto.at_port, false),
+            Speech::Auto => (self.auto.at_usual_ports, true),
+            Speech::Games(_, plan) if written.is_some() => (plan.at_port, true),
+            Speech::Games(games, plan) => (plan.at_usual_ports, games.len() > 1),
         };
-        let plan = match (protocol, game.and_then(|game| self.of_game(game)), written) {
-            (None, _, Some(_)) => self.auto,
-            (None, _, None) => self.auto_at_usual_ports,
-            (_, Some(of_game), Some(_)) => of_game,
-            (Some(protocol), ..) => Plans::of(protocol),
-        };
-        let looks_for_port = protocol.is_none() && written.is_none() || game.is_some() && written.is_some();
         if looks_for_port && self.may_be_partly_excluded(&whom) {
             return Err("some ports of it are excluded, and others than the named one might be asked: write \
                         PROTOCOL://HOST:PORT, or exclude all of it"
                 .into());
         }
-        Ok((whom, written.cloned().unwrap_or_else(|| Ports::one(usual)), plan))
+        Ok((whom, written.cloned().unwrap_or_else(|| Ports::one(spoken.usual_port())), plan))
     }
 
-    /// The plan that looks for the query port of servers of `game`.
-    fn of_game(&self, game: &Game) -> Option<u16> {
-        self.of_games.get(game.key.as_str()).copied()
+    /// What simulated servers speak that are named with the word `scheme` before `://`, and the plan that asks them at
+    /// their port.
+    pub(super) fn read_farm(&self, scheme: Option<&str>) -> Result<(Option<AnyProtocol>, u16), String> {
+        let spoken = match scheme {
+            None => &self.spoken,
+            Some(word) => &self.spoken_by(word)?,
+        };
+        Ok(match spoken {
+            Speech::Protocol(protocol) => (Some(*protocol), Plans::of(*protocol)),
+            Speech::Auto => (None, self.auto.at_their_port),
+            Speech::Games(games, plan) => (games.first().and_then(|game| protocol_of(game)), plan.at_their_port),
+        })
+    }
+
+    /// What the word before `://` says.
+    fn spoken_by(&self, word: &str) -> Result<Speech, String> {
+        Ok(match spoken(word)? {
+            Word::Auto => Speech::Auto,
+            Word::Protocol(protocol) => Speech::Protocol(protocol),
+            Word::Game(game) => {
+                let of_protocol = protocol_of(game).map_or(0, Plans::of);
+                let at_port = self.of_games.get(game.key.as_str()).copied().unwrap_or(of_protocol);
+                let plan = Plan { at_port, at_usual_ports: of_protocol, at_their_port: of_protocol };
+                Speech::Games(vec![game], plan)
+            }
+        })
     }
 
     fn may_be_partly_excluded(&self, whom: &Whom<'_>) -> bool {
@@ -116,34 +149,116 @@ impl Reading {
 
     /// The plan of an address with a port, which names no protocol.
     pub(super) fn plan(&self) -> u16 {
-        self.game.and_then(|game| self.of_game(game)).unwrap_or_else(|| self.plan_of_servers())
+        match &self.spoken {
+            Speech::Protocol(protocol) => Plans::of(*protocol),
+            Speech::Auto => self.auto.at_port,
+            Speech::Games(_, plan) => plan.at_port,
+        }
     }
 
     /// The same of a server that names its own port.
     pub(super) fn plan_of_servers(&self) -> u16 {
-        self.protocol.map_or(self.auto, Plans::of)
+        match &self.spoken {
+            Speech::Games(_, plan) => plan.at_their_port,
+            Speech::Protocol(_) | Speech::Auto => self.plan(),
+        }
     }
 
     /// Whether a target is asked at the port that it names, and nowhere else.
     pub(super) fn names_all_ports(&self) -> bool {
-        self.game.is_none() && self.protocol.is_some()
+        matches!(self.spoken, Speech::Protocol(_))
+    }
+
+    /// Where games were chosen, the word before `://` with which a target is asked at the port that it names.
+    pub(super) fn exact_word(&self) -> Option<&'static str> {
+        match &self.spoken {
+            Speech::Games(..) => Some(self.spoken.protocol().map_or(AUTO, |protocol| protocol.spec().name)),
+            Speech::Protocol(_) | Speech::Auto => None,
+        }
     }
 }
 
-/// The protocol, if it is one, and the game that the word before `://` names. Whoever names a protocol names the port at
-/// which it is spoken, as rows of earlier outputs do; whoever names a game names the port for players.
-fn spoken(word: &str) -> Result<(Option<AnyProtocol>, Option<&'static Game>), String> {
+impl Speech {
+    /// The only protocol that is tried.
+    fn protocol(&self) -> Option<AnyProtocol> {
+        match self {
+            Self::Protocol(protocol) => Some(*protocol),
+            Self::Auto => None,
+            Self::Games(games, _) => only_protocol(games),
+        }
+    }
+
+    /// The port of targets that name none. Where several are tried, it stands for the target.
+    fn usual_port(&self) -> u16 {
+        let port = |protocol: AnyProtocol| protocol.spec().default_port;
+        match self {
+            Self::Protocol(protocol) => port(*protocol),
+            Self::Auto => protocol::in_auto().map(port).next().unwrap_or_default(),
+            Self::Games(games, _) => games.first().map_or(0, |game| game.query_port),
+        }
+    }
+}
+
+/// What the word before `://` names.
+enum Word {
+    Auto,
+    Protocol(AnyProtocol),
+    Game(&'static Game),
+}
+
+/// What `word` names before `://`. Whoever names a protocol names the port at which it is spoken, as rows of earlier
+/// outputs do; whoever names a game names the port for players.
+fn spoken(word: &str) -> Result<Word, String> {
     if word.eq_ignore_ascii_case(AUTO) {
-        return Ok((None, None));
+        return Ok(Word::Auto);
     }
     match (server_protocol(word), games::by_key(word)) {
-        (Ok(protocol), _) => Ok((Some(protocol), None)),
+        (Ok(protocol), _) => Ok(Word::Protocol(protocol)),
         (Err(reason), None) => Err(format!("{reason}; `fragscan games` lists the games")),
-        (Err(_), Some(game)) => Ok((protocol::by_name(&game.protocol), Some(game))),
+        (Err(_), Some(game)) => Ok(Word::Game(game)),
     }
 }
 
 /// Whether what names `scheme` may be asked at other ports than the one it names.
 pub(super) fn looks_for_port(scheme: Option<&str>) -> bool {
-    scheme.is_some_and(|word| matches!(spoken(word), Ok((_, Some(_)))))
+    scheme.is_some_and(|word| matches!(spoken(word), Ok(Word::Game(_))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The protocols and ports that are tried for the target `text` in a round, with these games chosen.
+    fn tried(games: &[&str], text: &str) -> Vec<(&'static str, u16)> {
+        let games = games.iter().map(|key| games::by_key(key).unwrap()).collect();
+        let mut plans = Plans::new();
+        let options = InputOptions { spoken: Spoken::Games(games), ..InputOptions::default() };
+        let reading = Reading::new(&options, &mut plans, 3);
+        let (_, ports, plan) = reading.read(&TargetSpec::parse(text).unwrap()).unwrap();
+        let plan = &plans.all()[usize::from(plan)];
+        let mut from = 0;
+        let legs = std::iter::from_fn(|| {
+            let (number, port) = plan.next_leg(from, ports.single()?)?;
+            from = number + 1;
+            (usize::from(number) < plan.legs.len()).then_some((plan.leg(number)?.protocol.spec().name, port))
+        });
+        legs.collect()
+    }
+
+    #[test]
+    fn several_games_are_tried_one_after_the_other_and_no_port_twice() {
+        let dayz = [27_017, 2403, 2402, 27_016].map(|port| ("a2s", port));
+        assert_eq!(tried(&["dayz"], "8.8.8.8:2402"), dayz);
+        assert_eq!(tried(&["dayz", "dayz"], "8.8.8.8:2402"), dayz);
+        // 2402 is tried already, 28017 is the usual port.
+        let rust = [("a2s", 2404), ("a2s", 28_017)];
+        assert_eq!(tried(&["dayz", "rust"], "8.8.8.8:2402"), [&dayz[..], &rust].concat());
+        assert_eq!(tried(&["dayz", "rust"], "8.8.8.8"), [("a2s", 27_016), ("a2s", 28_017)]);
+        let xonotic = [("quake3", 2402), ("quake3", 26_000)];
+        assert_eq!(tried(&["dayz", "xonotic"], "8.8.8.8:2402"), [&dayz[..], &xonotic].concat());
+        assert_eq!(tried(&["dayz", "xonotic"], "8.8.8.8"), [("a2s", 27_016), ("quake3", 26_000)]);
+        // What a target says itself counts.
+        assert_eq!(tried(&["dayz", "xonotic"], "Xonotic://8.8.8.8:2402"), xonotic);
+        assert_eq!(tried(&["dayz", "xonotic"], "a2s://8.8.8.8:2402"), [("a2s", 2402)]);
+    }
 }

@@ -32,7 +32,8 @@ impl Lines {
     /// cannot be read.
     pub(super) fn read(self, complain: &dyn Fn(&dyn Display), items: &Sender<Item>, resolver: &mut Resolver) {
         let (mut bad, mut passed_over) = (0_usize, 0_u64);
-        let context = Context { purpose: Purpose::Ask, game: self.reading.game, condition: &self.condition };
+        let context =
+            Context { purpose: Purpose::Ask, exact_word: self.reading.exact_word(), condition: &self.condition };
         let read = each_entry(Path::new("-"), &context, &mut |number, entry| {
             let line = entry.and_then(|entry| match entry {
                 Entry::Target(text) => self.item(text).map(Some),

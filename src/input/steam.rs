@@ -51,11 +51,12 @@ pub(super) fn start(
     Ok(fetched)
 }
 
-/// The list of the Steam Web API at `url`, whose part after the scheme is `rest`. Its servers are asked by `plan`, and
-/// two requests are `gap` apart.
+/// The list of the Steam Web API at `url`, whose part after the scheme is `rest`, or those of its servers that run `app`.
+/// They are asked by `plan`, and two requests are `gap` apart. The list is called `source`.
 pub(super) fn list(
-    url: &str,
+    (url, source): (&str, &str),
     rest: &str,
+    app: Option<u32>,
     plan: u16,
     options: &SteamOptions,
     gap: Duration,
@@ -66,7 +67,7 @@ pub(super) fn list(
         let reason = if has_key { format!("write no key into the URL; {HOW_TO_GIVE_A_KEY}") } else { reason };
         Error::usage(format!("list {SCHEME}: {}", without_keys(&reason)))
     };
-    let question = parameters(rest).and_then(|text| Question::read(text, options.app)).map_err(wrong)?;
+    let question = parameters(rest).and_then(|text| Question::read(text, app)).map_err(wrong)?;
     let address = options.api_url.as_deref().map(Url::new).transpose();
     let address = address.map_err(|reason| Error::usage(format!("--steam-api-url: {reason}")))?;
     let api = SteamApi {
@@ -76,7 +77,7 @@ pub(super) fn list(
         url: address.unwrap_or_default(),
         patience: Patience { gap, ..Patience::default() },
     };
-    Ok(SteamList { source: url.into(), plan, api })
+    Ok(SteamList { source: source.into(), plan, api })
 }
 
 /// What stands behind `steam-api` in the URL of such a list; none if it is another kind of list.

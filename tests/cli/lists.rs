@@ -268,10 +268,9 @@ fn a_reader_that_has_seen_enough_is_told_how_many_rows_it_was_sent() {
     let lists = ["--master", "valve", "--master-port", &master];
     let _farm = Farm::start(&folder, &[&["--servers", "5000", "--port", &port], &lists[..]].concat());
     let url = format!("valve-master://127.0.0.1:{master}");
-    for arguments in [
-        &["list", &url, "--list-rate", "max", "--format", "csv"][..],
-        &["scan", "farm:5000", "--format", "csv"],
-    ] {
+    for arguments in
+        [&["list", &url, "--list-rate", "max", "--format", "csv"][..], &["scan", "farm:5000", "--format", "csv"]]
+    {
         let mut command = Command::new(cargo_bin!("fragscan"));
         let mut run = command
             .args(arguments)

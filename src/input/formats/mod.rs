@@ -14,7 +14,6 @@
 use std::io::{self, BufRead, Cursor, Read};
 
 use crate::error::Error;
-use crate::games::Game;
 use crate::output::Filter;
 
 mod cells;
@@ -46,8 +45,9 @@ pub(in crate::input) enum Purpose {
 #[derive(Debug, Clone, Copy)]
 pub(in crate::input) struct Context<'a> {
     pub purpose: Purpose,
-    /// Game of the run: the ports for players lead to those for queries.
-    pub game: Option<&'static Game>,
+    /// If ports for players lead to those for queries, because the games of the run are known: the word before `://` with
+    /// which a target is asked at the port that it names.
+    pub exact_word: Option<&'static str>,
     /// Conditions on rows that have columns.
     pub condition: &'a Filter,
 }

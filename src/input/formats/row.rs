@@ -13,7 +13,6 @@
 use super::columns::{RECOGNIZED, Role, Writer};
 use super::words::{Word, Words};
 use super::{Context, Entry, Purpose};
-use crate::games::Game;
 
 /// What the columns of a row say; what is absent is empty.
 #[derive(Debug, Clone, Copy, Default)]
@@ -104,14 +103,14 @@ impl<'a> Row<'a> {
             None => (None, host),
         };
         let game = if let Word::Game(game) = spoken { Some(game) } else { None };
-        let port = self.port(port, game.or(context.game), asks)?;
-        let exact = |game: &'static Game| game.protocol.as_str();
+        let exact = game.map(|game| game.protocol.as_str()).or(context.exact_word);
+        let port = self.port(port, exact.is_some(), asks)?;
         let scheme = match (spoken, port) {
             _ if scheme.is_some() => scheme,
             _ if !asks => None,
             (_, Port::Players(_)) => game.map(|game| game.key.as_str()),
             (Word::Protocol(name), _) => Some(name),
-            (_, Port::Query(_)) => game.or(context.game).map(exact),
+            (_, Port::Query(_)) => exact,
             (Word::Game(game), _) => Some(game.key.as_str()),
             _ => None,
         };
@@ -179,8 +178,8 @@ impl<'a> Row<'a> {
         Ok(named.unwrap_or_else(|| parts(first)))
     }
 
-    /// The port, if the host has `own` with it and the servers are of `game`.
-    fn port(&self, own: Option<&'a str>, game: Option<&Game>, asks: bool) -> Result<Port<'a>, String> {
+    /// The port, if the host has `own` with it. A port for players will do if the game is known.
+    fn port(&self, own: Option<&'a str>, knows_game: bool, asks: bool) -> Result<Port<'a>, String> {
         let written = |role| Some(as_number(self.value(role))).filter(|port| !port.is_empty());
         if let Some(port) = written(Role::QueryPort) {
             return Ok(Port::Query(port));
@@ -191,11 +190,11 @@ impl<'a> Row<'a> {
                 Err(format!("this row names two ports, {one} and {other}: call the right one query_port"))
             }
             (Some(port), _) | (None, Some(port)) => Ok(match players {
-                Some(players) if game.is_some() && players != port => Port::Query(port),
+                Some(players) if knows_game && players != port => Port::Query(port),
                 _ => Port::Named(port),
             }),
             (None, None) => match players {
-                Some(port) if game.is_some() => Ok(Port::Players(port)),
+                Some(port) if knows_game => Ok(Port::Players(port)),
                 Some(_) if !asks => Ok(Port::Any),
                 Some(_) => Err(format!(
                     "this row names a port for players only: say with --game which game it is; {RECOGNIZED}"

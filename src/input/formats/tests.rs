@@ -56,7 +56,7 @@ fn asked(text: &str) -> Vec<String> {
 }
 
 fn of_game(key: &str) -> InputOptions {
-    InputOptions { spoken: Spoken::Game(games::by_key(key).unwrap()), ..InputOptions::default() }
+    InputOptions { spoken: Spoken::Games(vec![games::by_key(key).unwrap()]), ..InputOptions::default() }
 }
 
 /// A list, and what of it is asked.
@@ -593,7 +593,7 @@ const STARTS: [&str; 8] =
 /// Reads a list whole and through buffers that end everywhere, which makes no difference.
 fn read_all(bytes: &[u8]) -> Vec<(u64, String)> {
     let condition = Filter::default();
-    let context = Context { purpose: Purpose::Ask, game: None, condition: &condition };
+    let context = Context { purpose: Purpose::Ask, exact_word: None, condition: &condition };
     let read_with = |size| {
         let mut said = Vec::new();
         let mut bytes = BufReader::with_capacity(size, bytes);
@@ -667,7 +667,7 @@ fn lists_without_an_end_take_no_more_memory_than_a_record() {
         (b"\xFF\xFE", b"\0\xD8"),
     ] {
         let condition = Filter::default();
-        let context = Context { purpose: Purpose::Ask, game: None, condition: &condition };
+        let context = Context { purpose: Purpose::Ask, exact_word: None, condition: &condition };
         let mut bytes = BufReader::new(Endless { start, repeated, left: SIZE });
         let mut said = 0_usize;
         let name = || format!("{:?} {:?}", String::from_utf8_lossy(start), String::from_utf8_lossy(repeated));
@@ -721,7 +721,7 @@ fn a_record_is_known_before_the_next_one_comes() {
         b"ip,port\n8.8.8.8,1\n",
     ] {
         let condition = Filter::default();
-        let context = Context { purpose: Purpose::Ask, game: None, condition: &condition };
+        let context = Context { purpose: Purpose::Ask, exact_word: None, condition: &condition };
         let mut said = Vec::new();
         let stopped = read(&mut BufReader::new(Halting(vec![first])), &context, &mut |_, entry| {
             said.push(format!("{entry:?}"));
