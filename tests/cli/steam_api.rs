@@ -110,6 +110,34 @@ fn servers_are_scanned_and_what_the_list_said_stands_in_ndjson_only() {
 }
 
 #[test]
+fn each_of_several_applications_is_a_list_of_its_own() {
+    let directory = directory(600, 100);
+    let running = |app: u32| directory.servers.iter().filter(move |server| server["appid"] == app);
+    let apps: BTreeSet<_> = directory.servers.iter().filter_map(|server| server["appid"].as_u64()).collect();
+    let [one, other] = [apps.first(), apps.last()].map(|app| *app.expect("they run something") as u32);
+    assert_ne!(one, other);
+    let expected: BTreeSet<_> =
+        [one, other].into_iter().flat_map(running).map(|server| server["addr"].to_string()).collect();
+    let steam = Steam::start(directory.clone(), KEY, |_| None);
+    let folder = Folder::new();
+    let (one, other) = (one.to_string(), other.to_string());
+    let arguments = ["list", "steam-api:?limit=100", "--steam-api-url", &steam.url, "--list-rate", "max"];
+    let wanted = ["--app", &one, "--app", &other, "--app", &one, "--format", "ndjson"];
+    let run = run(&folder, Some(KEY), &[&arguments[..], &wanted].concat());
+    assert_eq!(run.code, Some(0), "{run}");
+    let rows = Object::read_lines(&run.stdout);
+    let found: BTreeSet<_> = rows.iter().map(|row| row.value("address").to_string()).collect();
+    assert_eq!((found.len(), rows.len()), (expected.len(), expected.len()), "{run}");
+    assert!(
+        found == expected
+            && rows.iter().all(|row| {
+                row.value("source") == &json!(format!("steam-api:?limit=100&app={}", row.value("list_appid")))
+            })
+    );
+    assert_eq!(run.stderr.matches("\nlist steam-api:?limit=100&app=").count(), 2, "{run}");
+}
+
+#[test]
 fn an_odd_row_is_reported_and_the_list_is_complete_without_it() {
     let mut directory = directory(3, 50);
     directory.servers[1]["addr"] = json!("example.com:9");
