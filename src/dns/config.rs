@@ -40,11 +40,15 @@ impl Config {
         Self { servers, rotate: true, ..Self::default() }
     }
 
+    /// Whether `name` is looked up only as it is, with a dot at its end or without one.
+    pub(crate) fn is_complete(&self, name: &str) -> bool {
+        let dots = name.bytes().filter(|byte| *byte == b'.').count();
+        self.search.is_empty() || name.ends_with('.') || dots >= self.ndots
+    }
+
     /// The names that `name` may stand for, in the order in which they are looked up.
     pub(super) fn candidates<'a>(&'a self, name: &'a str) -> impl Iterator<Item = String> + 'a {
-        let dots = name.bytes().filter(|byte| *byte == b'.').count();
-        let is_complete = name.ends_with('.') || dots >= self.ndots;
-        let search = if is_complete { &[][..] } else { &self.search };
+        let search = if self.is_complete(name) { &[][..] } else { &self.search };
         search.iter().map(move |domain| format!("{name}.{domain}")).chain([name.to_owned()])
     }
 }
@@ -82,5 +86,8 @@ mod tests {
         assert_eq!(candidates("a.b"), ["a.b.a.example", "a.b.b.example", "a.b"]);
         assert_eq!(candidates("a.b.c"), ["a.b.c"]);
         assert_eq!(candidates("host."), ["host."]);
+        let complete = ["host", "a.b", "a.b.c", "host."].map(|name| config.is_complete(name));
+        assert_eq!(complete, [false, false, true, true]);
+        assert!(Config::default().is_complete("host"));
     }
 }

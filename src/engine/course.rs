@@ -1,6 +1,5 @@
 //! How a flight goes on and how it ends: the next step, silence, the next leg, the way to the writer.
 
-use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use super::finished::keep_answer;
@@ -156,7 +155,8 @@ impl Engine {
             ..Finished::new(address, status, flight.first_sent)
         };
         let answers = std::mem::take(&mut flight.answers);
-        let asked = SocketAddr::new(address.ip(), flight.target_port);
+        let mut asked = address;
+        asked.set_port(flight.target_port);
         self.source.handle_ended(Target { address: asked, plan: flight.plan, origin: flight.origin });
         self.hand_over(finished, &answers, now);
         if let Some(flight) = self.flights.get_mut(slot) {
@@ -216,13 +216,13 @@ impl Engine {
     /// can be asked.
     fn next_leg(&mut self, slot: Slot, status: Status, now: Instant) -> bool {
         let Some(flight) = self.flights.get_mut(slot) else { return false };
-        let ip = flight.address.ip();
+        let mut address = flight.address;
         // Bounded by the legs. While another flight is asking the address of one, ours waits at its own, where a late answer
         // is still an answer; but not for ever, since the other may be waiting for just that. Then the leg is left out.
         let mut from = flight.leg + 1;
         while let Some((number, port)) = self.leg_from(slot, from) {
             from = number + 1;
-            let address = SocketAddr::new(ip, port);
+            address.set_port(port);
             let Some(flight) = self.flights.get_mut(slot) else { return false };
             if flight.address != address && !self.flights.move_to(slot, address) {
                 let Some(flight) = self.flights.get_mut(slot) else { return false };

@@ -107,7 +107,8 @@ impl Engine {
         let own = target.address.port();
         // A plan whose rules all fail is asked at the target's own port.
         let (leg, port) = self.plans[usize::from(target.plan)].next_leg(0, own).unwrap_or((0, own));
-        let address = SocketAddr::new(target.address.ip(), port);
+        let mut address = target.address;
+        address.set_port(port);
         let slot = self.flights.insert(address, now)?;
         let flight = self.flights.get_mut(slot)?;
         flight.target_port = own;

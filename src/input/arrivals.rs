@@ -11,6 +11,8 @@ use crate::target::{IpRange, Ports, Target};
 pub(crate) enum Item {
     /// A target.
     Target(Target),
+    /// A target that came as an argument.
+    Typed(Target),
     /// Each of some addresses on each of some ports.
     Range {
         /// The addresses.

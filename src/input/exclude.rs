@@ -42,6 +42,9 @@ fn exclude(exclusions: &mut Exclusions, reading: &Reading, text: &str) -> Result
             let names_all_ports = reading.names_all_ports() && !looks_for_port(spec.scheme);
             exclusions.exclude(range, spec.ports.as_ref().filter(|_| names_all_ports));
         }
+        Hosts::Zoned { ip, .. } => {
+            return Err(format!("an exclusion holds for every interface: write {ip}"));
+        }
         Hosts::Name(name) => {
             return Err(format!("{name:?} is a name: write addresses, ranges or blocks to leave out"));
         }

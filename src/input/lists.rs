@@ -1,6 +1,7 @@
 //! Lists of servers among the inputs: `--from URL` and the arguments of `fragscan list`.
 
 use std::fmt::Display;
+use std::net::{SocketAddr, SocketAddrV6};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,6 +11,7 @@ use super::names::{Mention, Named};
 use super::plans::Plans;
 use super::steam::{self, SteamList};
 use super::stream::Lists;
+use super::system::zoned;
 use crate::config::InputOptions;
 use crate::engine::Plan;
 use crate::error::Error;
@@ -134,9 +136,13 @@ impl Input {
         let one = || "a list is at one address and one port".to_owned();
         let port = ports.single().ok_or_else(one)?;
         let origin = || self.origins.add(Origin { source: Some(source.into()), ..Origin::default() });
-        match spec.hosts {
-            Hosts::Range(range) if range.is_single() => {
-                let address = (range.first(), port).into();
+        let address = match spec.hosts {
+            Hosts::Range(range) if range.is_single() => Some(SocketAddr::new(range.first(), port)),
+            Hosts::Zoned { ip, zone } => Some(SocketAddrV6::new(ip, port, 0, zoned(ip, zone)?.scope_id()).into()),
+            _ => None,
+        };
+        match (address, spec.hosts) {
+            (Some(address), _) => {
                 if self.set.zones().ruling(&address, true).is_some() {
                     return Err(format!("{address} is never asked: it is in a network that is reserved or excluded"));
                 }
@@ -146,7 +152,7 @@ impl Input {
                 }
                 known.push_back(Target { address, plan, origin: origin() });
             }
-            Hosts::Name(name) => {
+            (None, Hosts::Name(name)) => {
                 let same = |list: &Named| {
                     list.name.eq_ignore_ascii_case(name) && (list.mention.plan, &list.mention.ports) == (plan, &ports)
                 };
@@ -156,7 +162,7 @@ impl Input {
                 let mention = Mention { origin: origin(), ports, plan, typed: true };
                 self.lists.names.push(Named { name: name.into(), service: None, mention });
             }
-            Hosts::Range(_) | Hosts::Farm { .. } => return Err(one()),
+            (None, _) => return Err(one()),
         }
         self.lists.servers.plans.insert(plan, servers);
         self.lists.servers.open += 1;

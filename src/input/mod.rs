@@ -10,7 +10,7 @@
 //! What is known before the first datagram is a set; the rest is a stream that follows it.
 //! [`Dedup`](crate::target::Dedup) ensures that each target comes once.
 
-use std::net::SocketAddr;
+use std::net::{SocketAddr, SocketAddrV6};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use crate::error::Error;
 use crate::farm::FarmSettings;
 use crate::list::steam_api::without_keys;
 use crate::output::Filter;
-use crate::target::{Hosts, Order, Origin, Origins, TargetSetBuilder, TargetSpec};
+use crate::target::{Hosts, Order, Origin, Origins, Ports, Target, TargetSetBuilder, TargetSpec};
 
 mod account;
 mod arrivals;
@@ -42,13 +42,14 @@ mod stream;
 mod system;
 
 pub(crate) use account::{Account, what_is_left_out, why_nothing};
+pub(crate) use arrivals::Item;
 pub(crate) use fetched::FetchedEnd;
 pub(crate) use files::InputDigest;
 pub(crate) use names::{Mention, Named};
 pub(crate) use open::Opened;
 #[cfg(test)]
 pub(crate) use {
-    arrivals::{Arrivals, Item},
+    arrivals::Arrivals,
     fetched::{Fetched, FetchedEnds},
     stream::{Lists, Stream},
 };
@@ -70,6 +71,8 @@ pub(crate) struct Input {
     condition: Filter,
     /// Names to be resolved.
     names: Vec<Named>,
+    /// Targets on the network of one interface.
+    zoned: Vec<Item>,
     lists: NamedLists,
     /// Standard input is read while the scan runs; the origin of its targets.
     stdin: Option<u32>,
@@ -131,6 +134,7 @@ impl Input {
             reading,
             condition,
             names: Vec::new(),
+            zoned: Vec::new(),
             lists: NamedLists::default(),
             stdin: None,
             given,
@@ -262,6 +266,12 @@ impl Input {
         let (whom, ports, plan) = self.reading.read(spec)?;
         let range = match whom {
             Whom::Range(range) => range,
+            Whom::Zoned(address) => {
+                let origin = self.origin(text, file.map(|(source, _)| Arc::clone(source)));
+                let item = if file.is_none() { Item::Typed } else { Item::Target };
+                self.zoned.extend(each_port(address, &ports, plan, origin).map(item));
+                return Ok(());
+            }
             Whom::Name { name, service } => {
                 let origin = self.origin(text, file.map(|(source, _)| Arc::clone(source)));
                 let mention = Mention { ports, plan, origin, typed: file.is_none() };
@@ -281,6 +291,14 @@ impl Input {
     fn origin(&mut self, text: &str, source: Option<Arc<str>>) -> u32 {
         self.origins.add(Origin { text: Some(text.into()), source, facts: None })
     }
+}
+
+/// The targets at `address` on each of `ports`.
+fn each_port(address: SocketAddrV6, ports: &Ports, plan: u16, origin: u32) -> impl Iterator<Item = Target> {
+    ports.iter().map(move |port| {
+        let address = SocketAddrV6::new(*address.ip(), port, 0, address.scope_id());
+        Target { address: address.into(), plan, origin }
+    })
 }
 
 /// What to say of lines that cannot be read, besides those that are shown.

@@ -16,7 +16,7 @@ use crate::engine::Plan;
 use crate::error::Error;
 use crate::farm::Farm;
 use crate::output::{NameLog, count};
-use crate::target::{Dedup, Origin, Origins, Source, Target};
+use crate::target::{Dedup, Order, Origin, Origins, Source, Target};
 
 /// Targets that a scan can take, and what it needs to know about them.
 pub(crate) struct Opened {
@@ -72,7 +72,8 @@ impl Input {
         if let Some(farm) = farm {
             self.add_farm(farm);
         }
-        let grows = self.stdin.is_some() || !self.given.is_empty() || !self.names.is_empty() || !self.lists.is_empty();
+        let grows = self.stdin.is_some()
+            || !(self.given.is_empty() && self.zoned.is_empty() && self.names.is_empty() && self.lists.is_empty());
         let zones = self.set.zones().clone();
         let (targets, tally) = self.set.build(self.order, seed).map_err(|reason| Error::usage(reason.to_string()))?;
         let unaskable = tally.invalid - self.files.bad_lines;
@@ -106,7 +107,15 @@ impl Input {
             let targets = addresses.map(move |address| Item::Target(Target { address, plan, origin }));
             Arrivals::Given(Box::new(targets))
         });
-        let arrivals = given.chain([Arrivals::Sent(items)]).collect();
+        if self.order == Order::Shuffled {
+            // However they were written, they come in the same order.
+            self.zoned.sort_by_key(|item| match item {
+                Item::Target(target) | Item::Typed(target) => Some(*target),
+                _ => None,
+            });
+        }
+        let zoned = Arrivals::Given(Box::new(self.zoned.into_iter()));
+        let arrivals = given.chain([zoned, Arrivals::Sent(items)]).collect();
         let known = Dedup::new(targets, seed);
         let stream = Stream::new(known, arrivals, lists, zones, Arc::clone(&account.tally), self.order, seed);
         let outcomes = Outcomes { items: sender.clone(), counts: Arc::clone(&account.names), log };

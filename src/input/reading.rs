@@ -1,9 +1,11 @@
 //! What a target means that leaves something out.
 
 use std::collections::HashMap;
+use std::net::{IpAddr, SocketAddrV6};
 use std::sync::Arc;
 
 use super::plans::{Plans, only_protocol, protocol_of};
+use super::system::zoned;
 use crate::config::{AUTO, InputOptions, Spoken, server_protocol, usual_protocol};
 use crate::games::{self, Game};
 use crate::protocol::{self, AnyProtocol};
@@ -51,6 +53,8 @@ struct Plan {
 pub(super) enum Whom<'a> {
     /// Addresses.
     Range(IpRange),
+    /// An address on the network of one interface.
+    Zoned(SocketAddrV6),
     /// A name that has to be resolved first.
     Name {
         /// The name.
@@ -90,7 +94,15 @@ impl Reading {
         };
         let written = spec.ports.as_ref().or(self.ports.as_ref());
         let whom = match spec.hosts {
-            Hosts::Range(range) => Whom::Range(range),
+            Hosts::Range(range) => {
+                if let (true, IpAddr::V6(ip)) = (range.is_single(), range.first())
+                    && ip.is_unicast_link_local()
+                {
+                    return Err(format!("a link-local address needs its interface: write {ip}%eth0, say"));
+                }
+                Whom::Range(range)
+            }
+            Hosts::Zoned { ip, zone } => Whom::Zoned(zoned(ip, zone)?),
             Hosts::Name(name) => Whom::Name {
                 name,
                 service: spoken.protocol().and_then(|protocol| protocol.service()).filter(|_| written.is_none()),
@@ -143,6 +155,7 @@ impl Reading {
     fn may_be_partly_excluded(&self, whom: &Whom<'_>) -> bool {
         self.zones.as_ref().is_some_and(|zones| match whom {
             Whom::Range(range) => zones.exclude_ports_of(Some(*range)),
+            Whom::Zoned(address) => zones.exclude_ports_of(Some(IpAddr::from(*address.ip()).into())),
             Whom::Name { .. } => zones.exclude_ports_of(None),
         })
     }

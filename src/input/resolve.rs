@@ -32,6 +32,7 @@ struct Asked {
     lookups: Lookups,
     system: System,
     known: SystemKnows,
+    config: Config,
 }
 
 /// Which names only the system can know.
@@ -57,10 +58,10 @@ impl Resolver {
             Config::parse(&fs::read(RESOLV_CONF).unwrap_or_default())
         };
         let known = SystemKnows { single: !is_chosen && config.search.is_empty(), local: !is_chosen };
-        let resolver = dns::Resolver::new(config, hosts.clone(), wanted, options.timeout, resolver::random());
+        let resolver = dns::Resolver::new(config.clone(), hosts.clone(), wanted, options.timeout, resolver::random());
         let lookups = resolver::start(resolver, outcomes.clone())?;
         let system = System::new(hosts, wanted, outcomes.clone());
-        let asked = Asked { lookups, system, known };
+        let asked = Asked { lookups, system, known, config };
         Ok(Self { numbers: HashMap::new(), outcomes, asked: Some(asked) })
     }
 
@@ -73,13 +74,21 @@ impl Resolver {
     pub(super) fn mention(&mut self, Named { name, service, mention }: Named) -> bool {
         let number = self.numbers.len() as u32;
         let items = &self.outcomes.items;
-        match self.numbers.entry((name.to_ascii_lowercase().into(), service)) {
+        match self.numbers.entry((self.key(&name), service)) {
             Entry::Occupied(known) => items.send(Item::Name(*known.get(), mention)).is_ok(),
             Entry::Vacant(new) => {
                 new.insert(number);
                 items.send(Item::Name(number, mention)).is_ok() && self.look_up(number, name, service)
             }
         }
+    }
+
+    /// `name` in the one form of its spellings: in small letters, and without the dot at its end if it means nothing.
+    fn key(&self, name: &str) -> Box<str> {
+        let without_dot = name.strip_suffix('.').filter(|name| {
+            self.asked.as_ref().is_none_or(|Asked { known, config, .. }| known.has(name) || config.is_complete(name))
+        });
+        without_dot.unwrap_or(name).to_ascii_lowercase().into()
     }
 
     fn look_up(&mut self, number: u32, name: Box<str>, service: Option<&'static str>) -> bool {
@@ -155,6 +164,7 @@ mod tests {
         let names = [
             "good1.example",
             "GOOD1.example",
+            "Good1.example.",
             "dead.example",
             "localhost",
             "zero.example",

@@ -12,7 +12,7 @@ use super::formats::{Context, Entry, Purpose};
 use super::names::{Mention, Named};
 use super::reading::{Reading, Whom};
 use super::resolve::Resolver;
-use super::{MOST_COMPLAINTS, more_lines, what_was_passed_over};
+use super::{MOST_COMPLAINTS, each_port, more_lines, what_was_passed_over};
 use crate::error::Error;
 use crate::output::Filter;
 use crate::target::{Origin, Origins, Target, TargetSpec};
@@ -45,6 +45,7 @@ impl Lines {
             });
             let sent = match line {
                 Ok(None) => true,
+                Ok(Some(Line::Items(all))) => all.into_iter().all(|item| items.send(item).is_ok()),
                 Ok(Some(Line::Item(item))) => items.send(item).is_ok(),
                 Ok(Some(Line::Name(named))) => resolver.mention(named),
                 Err(reason) => {
@@ -83,6 +84,7 @@ impl Lines {
         let origin = self.origins.add(Origin { text: Some(text.into()), source, facts: None });
         Ok(match whom {
             Whom::Range(hosts) => Line::Item(Item::Range { hosts, ports, plan, origin }),
+            Whom::Zoned(address) => Line::Items(each_port(address, &ports, plan, origin).map(Item::Target).collect()),
             Whom::Name { name, service } => {
                 let mention = Mention { ports, plan, origin, typed: false };
                 Line::Name(Named { name: name.into(), service, mention })
@@ -94,6 +96,7 @@ impl Lines {
 /// What a line says.
 enum Line {
     Item(Item),
+    Items(Vec<Item>),
     Name(Named),
 }
 

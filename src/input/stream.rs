@@ -161,9 +161,9 @@ impl Stream {
 
     fn take(&mut self, item: Item, tally: &mut Tally) {
         match item {
-            Item::Target(target) => {
+            Item::Target(target) | Item::Typed(target) => {
                 tally.read += 1;
-                self.admit(target, false, tally);
+                self.admit(target, matches!(item, Item::Typed(_)), tally);
             }
             Item::Range { hosts, ports, plan, origin } => self.take_range(hosts, &ports, (plan, origin), tally),
             Item::Name(number, mention) => {

@@ -1,6 +1,7 @@
-//! The system's resolver, for names that only it knows: a few threads, each of which waits for it.
+//! The system's resolver, for names that only it knows: a few threads, each of which waits for it. It also knows the
+//! interfaces of this machine.
 
-use std::net::{SocketAddr, ToSocketAddrs};
+use std::net::{Ipv6Addr, SocketAddr, SocketAddrV6, ToSocketAddrs};
 use std::thread;
 
 use crossbeam_channel::{Receiver, Sender, bounded};
@@ -60,6 +61,32 @@ fn look_up(names: &Receiver<(u32, Box<str>)>, wanted: Wanted, outcomes: &Outcome
     }
 }
 
+/// The address `ip` on the network of the interface `zone`, with port 0. The system knows its interfaces by name; it asks
+/// nobody else about an address.
+pub(super) fn zoned(ip: Ipv6Addr, zone: &str) -> Result<SocketAddrV6, String> {
+    let found = (format!("{ip}%{zone}"), 0).to_socket_addrs().ok().and_then(|mut found| found.next());
+    match found {
+        Some(SocketAddr::V6(address)) if address.scope_id() != 0 => Ok(address),
+        _ => Err(format!("there is no network interface {zone:?} here: `ip link` lists them")),
+    }
+}
+
 /// Names that wait for a thread.
 const WAITING: usize = 1 << 10;
 const THREADS: usize = 4;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_zone_is_an_interface_of_this_machine_by_name_or_number() {
+        let ip: Ipv6Addr = "fe80::1".parse().unwrap();
+        let by_name = zoned(ip, "lo").unwrap();
+        assert_eq!((by_name.ip(), by_name.port()), (&ip, 0));
+        assert_eq!(zoned(ip, &by_name.scope_id().to_string()), Ok(by_name));
+        for bad in ["nowhere0", "0", "lo0x"] {
+            assert!(zoned(ip, bad).unwrap_err().contains("there is no network interface"), "{bad}");
+        }
+    }
+}

@@ -6,7 +6,7 @@
 
 use std::io;
 use std::mem::{self, MaybeUninit};
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV6};
 use std::os::fd::{AsFd, AsRawFd};
 use std::ptr;
 use std::time::Duration;
@@ -312,8 +312,8 @@ impl Name {
                     Some(SocketAddr::from((ip, u16::from_be(self.v4.sin_port))))
                 }
                 libc::AF_INET6 => {
-                    let ip = self.v6.sin6_addr.s6_addr;
-                    Some(canonical(SocketAddr::from((ip, u16::from_be(self.v6.sin6_port)))))
+                    let (ip, port) = (Ipv6Addr::from(self.v6.sin6_addr.s6_addr), u16::from_be(self.v6.sin6_port));
+                    Some(canonical(SocketAddrV6::new(ip, port, 0, self.v6.sin6_scope_id).into()))
                 }
                 _ => None,
             }
@@ -490,15 +490,15 @@ fn read<T: Copy>(bytes: &[u8]) -> Option<T> {
     Some(unsafe { ptr::read_unaligned(bytes.as_ptr().cast()) })
 }
 
-/// Drops what is no part of an address for us: flow label, scope, and the IPv6 form of an IPv4 address.
+/// Drops what is no part of an address for us: flow label, scope unless the address means nothing without it, and the IPv6
+/// form of an IPv4 address.
 fn canonical(address: SocketAddr) -> SocketAddr {
-    SocketAddr::new(
-        match address.ip() {
-            IpAddr::V6(v6) => v6.to_ipv4_mapped().map_or(IpAddr::V6(v6), IpAddr::V4),
-            v4 @ IpAddr::V4(_) => v4,
-        },
-        address.port(),
-    )
+    match address {
+        SocketAddr::V6(v6) if v6.ip().is_unicast_link_local() => {
+            SocketAddrV6::new(*v6.ip(), v6.port(), 0, v6.scope_id()).into()
+        }
+        _ => SocketAddr::new(address.ip().to_canonical(), address.port()),
+    }
 }
 
 #[cfg(test)]
@@ -506,6 +506,18 @@ mod tests {
     use std::net::UdpSocket;
 
     use super::*;
+
+    #[test]
+    fn only_a_link_local_address_keeps_its_scope() {
+        let canonical =
+            |ip: &str, scope| canonical(SocketAddrV6::new(ip.parse().unwrap(), 9, 7, scope).into()).to_string();
+        assert_eq!(canonical("fe80::1", 3), "[fe80::1%3]:9");
+        assert_eq!(canonical("2001:db8::1", 3), "[2001:db8::1]:9");
+        assert_eq!(canonical("::ffff:192.0.2.1", 3), "192.0.2.1:9");
+        let mut name = Name::unspecified();
+        name.set("[fe80::1%3]:9".parse().unwrap());
+        assert_eq!(name.get(), "[fe80::1%3]:9".parse().ok());
+    }
 
     fn wait_for_error(socket: &UdpSocket) -> Option<QueuedError> {
         // Bounded: loopback queues the error before the send returns, so the first look already finds it.

@@ -1,7 +1,6 @@
 //! From a finished flight to a record: what the engine knows, what the protocol decodes, and the final status.
 
 use std::io;
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -97,7 +96,8 @@ impl Assembler {
         record.address = finished.address;
         self.attribute(finished.origin, record);
         if record.target.is_none() && finished.target_port != finished.address.port() {
-            let named = SocketAddr::new(finished.address.ip(), finished.target_port);
+            let mut named = finished.address;
+            named.set_port(finished.target_port);
             record.target = Some(named.to_string().into());
         }
         record.icmp = finished.icmp.map(crate::engine::Icmp::as_str);

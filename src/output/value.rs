@@ -1,7 +1,7 @@
 //! The text of a value, the same in every format.
 
 use std::io::Write;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::{Ipv4Addr, SocketAddr};
 
 use jiff::Timestamp;
 
@@ -34,9 +34,16 @@ impl Printer {
                 out.push(b':');
                 put_number(address.port(), out);
             }
-            Value::Ip(IpAddr::V4(ip)) => put_ipv4(*ip, out),
+            Value::Ip(SocketAddr::V4(address)) => put_ipv4(*address.ip(), out),
             Value::Socket(address) => put_display(format_args!("{address}"), out),
-            Value::Ip(ip) => put_display(format_args!("{ip}"), out),
+            Value::Ip(SocketAddr::V6(address)) => {
+                put_display(format_args!("{}", address.ip()), out);
+                // As in the address with its port.
+                if address.scope_id() != 0 {
+                    out.push(b'%');
+                    put_number(address.scope_id(), out);
+                }
+            }
             Value::Integer(number) | Value::Id(number) => put_number(*number, out),
             Value::Micros(us) => {
                 put_number(us / 1000, out);
@@ -119,7 +126,11 @@ mod tests {
         assert_eq!(text(Value::Timestamp(-1)), "1969-12-31T23:59:59.999999Z");
         assert_eq!(text(Value::Micros(u32::MAX)), "4294967.295");
         assert_eq!(text(Value::Socket("203.0.113.7:27015".parse().unwrap())), "203.0.113.7:27015");
-        assert_eq!(text(Value::Ip("10.20.30.255".parse().unwrap())), "10.20.30.255");
+        let ip = |address: &str| text(Value::Ip(address.parse().unwrap()));
+        assert_eq!(ip("10.20.30.255:1"), "10.20.30.255");
+        assert_eq!(ip("[2001:db8::1]:1"), "2001:db8::1");
+        assert_eq!(ip("[fe80::1%3]:1"), "fe80::1%3");
+        assert_eq!(text(Value::Socket("[fe80::1%3]:1".parse().unwrap())), "[fe80::1%3]:1");
         assert_eq!(text(Value::Socket("[2001:db8::1]:27015".parse().unwrap())), "[2001:db8::1]:27015");
         assert_eq!(text(Value::Flags(Flags::MALFORMED)), "malformed");
         assert_eq!(text(Value::Boolean(false)), "false");

@@ -2,7 +2,7 @@
 //!
 //! CSV, NDJSON and `fragscan fields` all walk this table, so that they cannot disagree.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 
 use super::{Flags, Letter, Query, ServerRecord, Text};
 
@@ -71,8 +71,8 @@ pub enum Value<'a> {
     Byte(u8),
     /// Address and port.
     Socket(SocketAddr),
-    /// Address.
-    Ip(IpAddr),
+    /// Address, without its port.
+    Ip(SocketAddr),
     /// Whole number.
     Integer(u64),
     /// 64-bit id.
@@ -90,7 +90,7 @@ pub enum Value<'a> {
 /// Every column, in order.
 pub static COLUMNS: &[Column] = &[
     text("address", "address and port that were asked", |r| asked(r, Value::Socket(r.address))),
-    text("ip", "address without the port", |r| asked(r, Value::Ip(r.address.ip()))),
+    text("ip", "address without the port", |r| asked(r, Value::Ip(r.address))),
     integer("port", "", "port that was asked", |r| asked(r, Value::Integer(r.address.port().into()))),
     text("protocol", "query protocol that was spoken; absent where several were tried and none was answered", |r| {
         word(Some(r.protocol).filter(|protocol| !protocol.is_empty()))

@@ -5,7 +5,7 @@
 //! take no memory: ranges, those of the set and later ones, are kept as spans of addresses. The single targets of the
 //! set are looked up in place; a later single takes 8 bytes plus its share of a hash table.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 
 use hashbrown::HashTable;
 
@@ -14,7 +14,7 @@ use super::exclude::Zones;
 use super::ip_range::key;
 use super::ports::PortSets;
 use super::spans::Spans;
-use super::{IpRange, Ports, Tally, Target, TargetSet};
+use super::{IpRange, Ports, Tally, Target, TargetSet, scope};
 use crate::rng::{AddressHasher, mix};
 
 /// Every target that is known, and whether another one is new.
@@ -149,9 +149,8 @@ impl Singles {
     fn place(&self, Target { address, plan, .. }: &Target) -> (usize, u64, u64) {
         let key = match address.ip() {
             IpAddr::V4(ip) => u64::from(ip.to_bits()) << 32 | u64::from(address.port()) << 16 | u64::from(*plan),
-            IpAddr::V6(ip) => {
-                let address = SocketAddr::new(ip.into(), address.port());
-                self.hasher.socket(&address) ^ mix(u64::from(*plan) + 1)
+            IpAddr::V6(_) => {
+                self.hasher.socket(address) ^ mix((u64::from(scope(address)) << 32) + u64::from(*plan) + 1)
             }
         };
         let hash = mix(key);

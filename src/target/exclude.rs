@@ -14,6 +14,7 @@ use super::address_set::AddressSet;
 use super::blocklist::{self, Class, ExclusionReason};
 use super::ip_range::{IpRange, ipv4_key, is_ipv4, key};
 use super::ports::{PortSets, Ports};
+use super::scope;
 use super::sweep::{Step, sweep};
 
 /// Exclusions as they are collected.
@@ -50,6 +51,8 @@ struct Layers {
     /// Addresses that the user excluded on some ports; disjoint and ascending.
     some: Vec<Listed>,
     all_ports: Arc<Ports>,
+    /// What link-local addresses are whose interface is known.
+    zoned: Class,
 }
 
 /// Addresses with the same exclusions.
@@ -103,7 +106,8 @@ impl Exclusions {
         self.pairs.shrink_to_fit();
         let some = disjoint(&self.some);
         let all_ports = Arc::new(Ports::all());
-        Zones(Arc::new(Layers { classes, whole: self.whole, pairs: self.pairs, some, all_ports }))
+        let zoned = if self.include_private { Class::Ordinary } else { Class::Private };
+        Zones(Arc::new(Layers { zoned, classes, whole: self.whole, pairs: self.pairs, some, all_ports }))
     }
 }
 
@@ -111,16 +115,25 @@ impl Zones {
     /// What becomes of a target that came as an argument (`typed`) or from elsewhere; `None`: it is asked.
     #[must_use]
     pub(crate) fn ruling(&self, address: &SocketAddr, typed: bool) -> Option<Ruling> {
-        self.ruling_at(key(address.ip()), address.port(), typed)
+        let (key, port) = (key(address.ip()), address.port());
+        match scope(address) {
+            0 => self.ruling_at(key, port, typed),
+            // Servers are there, as in private networks. Exclusions leave an address out on every interface.
+            _ => self.ruling_in(self.0.zoned, key, port, typed),
+        }
     }
 
     pub(super) fn ruling_at(&self, key: u128, port: u16, typed: bool) -> Option<Ruling> {
         let layers = &*self.0;
         let class =
             layers.class(key).filter(|(first, ..)| *first <= key).map_or(Class::Ordinary, |(_, _, class)| class);
+        self.ruling_in(class, key, port, typed)
+    }
+
+    fn ruling_in(&self, class: Class, key: u128, port: u16, typed: bool) -> Option<Ruling> {
         match class {
             Class::Invalid => Some(Ruling::Invalid),
-            _ if layers.lists(key, port) => Some(Ruling::Excluded(ExclusionReason::Listed)),
+            _ if self.0.lists(key, port) => Some(Ruling::Excluded(ExclusionReason::Listed)),
             class => blocked(class, typed).map(Ruling::Excluded),
         }
     }

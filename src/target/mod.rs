@@ -67,6 +67,14 @@ pub struct Target {
     pub origin: u32,
 }
 
+/// The interface on whose network a link-local address is; 0 for other addresses.
+pub(crate) const fn scope(address: &SocketAddr) -> u32 {
+    match address {
+        SocketAddr::V4(_) => 0,
+        SocketAddr::V6(address) => address.scope_id(),
+    }
+}
+
 /// Where targets come from; the engine pulls.
 ///
 /// All methods are called on the thread that runs the scan, between datagrams, so none of them may wait. A list of targets

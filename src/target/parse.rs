@@ -3,6 +3,7 @@
 //! ```text
 //! 192.0.2.7:27015     10.0.0.0/24:27015-27030,28000     10.0.0.1-10.0.0.9     play.example.com:25565
 //! [2001:db8::1]:27015     2001:db8::1     [2001:db8::]/120:27015     [2001:db8::1]-[2001:db8::9]     farm:500?loss=5
+//! [fe80::1%eth0]:27015    fe80::1%eth0
 //! ```
 //!
 //! Only the form is decided here: which protocols exist, what a name resolves to and what the farm's parameters mean
@@ -33,6 +34,13 @@ pub(crate) struct TargetSpec<'a> {
 pub(crate) enum Hosts<'a> {
     /// An address, a range or a block.
     Range(IpRange),
+    /// A link-local IPv6 address on the network of one interface (RFC 4007): `fe80::1%eth0`.
+    Zoned {
+        /// The address.
+        ip: Ipv6Addr,
+        /// The interface, by name or number.
+        zone: &'a str,
+    },
     /// Simulated servers inside the process.
     Farm {
         /// How many, 1 to 16,777,213: one for each address from 127.0.0.2 to 127.255.255.254.
@@ -106,6 +114,9 @@ fn split_ports(text: &str) -> (&str, Option<&str>) {
 }
 
 fn hosts(host: &str, most: u128) -> Result<Hosts<'_>, ParseError> {
+    if host.contains('%') && host.contains(':') {
+        return zoned(host);
+    }
     if let Some(inside) = host.strip_prefix('[') {
         return bracketed(host, inside, most).map(Hosts::Range);
     }
@@ -139,6 +150,16 @@ fn bracketed(host: &str, inside: &str, most: u128) -> Result<IpRange, ParseError
         let last = behind.strip_prefix("-[").and_then(|last| last.strip_suffix(']')).ok_or_else(refuse)?;
         range(ipv6(inside)?, ipv6(last)?, most)
     }
+}
+
+fn zoned(host: &str) -> Result<Hosts<'_>, ParseError> {
+    let inside = host.strip_prefix('[').and_then(|inside| inside.strip_suffix(']')).unwrap_or(host);
+    let refuse = || ParseError::Zone(excerpt(host));
+    let (ip, zone) = inside.split_once('%').ok_or_else(refuse)?;
+    let ip: Ipv6Addr = ip.parse().map_err(|_| refuse())?;
+    // What else Linux allows in the name of an interface cannot be told from the rest of a target.
+    let fits = !zone.is_empty() && zone.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._@".contains(&byte));
+    if ip.is_unicast_link_local() && fits { Ok(Hosts::Zoned { ip, zone }) } else { Err(refuse()) }
 }
 
 fn ipv6_hosts(text: &str, most: u128) -> Result<IpRange, ParseError> {

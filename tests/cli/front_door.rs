@@ -451,3 +451,42 @@ fn arguments_may_come_from_a_file() {
     assert_eq!(missing.code, Some(2), "{missing}");
     assert!(missing.stderr.contains("missing.args") && missing.stderr.contains("one a line"), "{missing}");
 }
+
+#[test]
+fn a_link_local_address_is_asked_on_its_interface() {
+    let folder = Folder::new();
+    let shell = |script: &str| {
+        let all = format!("ip link set lo up && ip addr add fe80::5/64 dev lo nodad || exit 77; {script}");
+        let output = Command::new("unshare")
+            .current_dir(folder.path())
+            .args(["-n", "sh", "-c", &all, "sh"])
+            .arg(cargo_bin!("fragscan"))
+            .output()
+            .expect("there is a shell");
+        (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    // Only a privileged user can make a namespace with such an address.
+    let (code, stderr) = shell("exec \"$1\" scan [fe80::5%lo]:9 fe80::5%1:9 -o servers.csv");
+    if !matches!(code, Some(0 | 2)) {
+        return;
+    }
+    assert_eq!(code, Some(2), "{stderr}");
+    assert!(stderr.contains("\"fe80::5%1:9\" is not an address with a zone"), "{stderr}");
+    let (code, stderr) = shell("exec \"$1\" scan [fe80::5%lo]:9 [fe80::5%1]:8-9 -o servers.csv");
+    assert_eq!(code, Some(0), "{stderr}");
+    let table = folder.table("servers.csv");
+    assert_eq!(table.sorted("address"), ["[fe80::5%1]:8", "[fe80::5%1]:9"], "{stderr}");
+    assert_eq!((table.column("status"), table.column("ip")), (vec!["refused"; 2], vec!["fe80::5%1"; 2]));
+    assert!(stderr.contains("3 read = 2 asked + 0 invalid + 1 duplicate"), "{stderr}");
+    let (code, stderr) = shell("exec \"$1\" scan -i servers.csv --include-private -o again.csv");
+    assert_eq!(code, Some(0), "{stderr}");
+    assert_eq!(folder.table("again.csv").sorted("address"), table.sorted("address"));
+    for (target, message) in [
+        ("fe80::5", "a link-local address needs its interface: write fe80::5%eth0, say"),
+        ("fe80::5%nowhere0", "there is no network interface \"nowhere0\" here"),
+    ] {
+        let (code, stderr) = shell(&format!("exec \"$1\" scan {target}"));
+        assert_eq!(code, Some(2), "{stderr}");
+        assert!(stderr.contains(message), "{stderr}");
+    }
+}

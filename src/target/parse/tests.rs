@@ -30,6 +30,25 @@ fn addresses_may_have_ports() {
 }
 
 #[test]
+fn a_link_local_address_has_a_zone() {
+    let ip = "fe80::1".parse().unwrap();
+    for (text, zone, ports) in [
+        ("fe80::1%eth0", "eth0", None),
+        ("[fe80::1%eth0]", "eth0", None),
+        ("[fe80::1%3]:27015", "3", Some(Ports::one(27_015))),
+        ("a2s://[fe80::1%br-lan.7]:1-2", "br-lan.7", Some(Ports::from_ranges([(1, 2)]))),
+    ] {
+        let spec = parsed(text);
+        assert_eq!((spec.hosts, spec.ports), (Hosts::Zoned { ip, zone }, ports), "{text}");
+    }
+    for bad in
+        ["2001:db8::1%eth0", "fe80::1%", "fe80::/64%eth0", "fe80::1%eth0-fe80::2%eth0", "[fe80::1%eth0", "x:y:z%e"]
+    {
+        assert!(refusal(bad).contains("write one link-local address and its interface"), "{bad}: {}", refusal(bad));
+    }
+}
+
+#[test]
 fn mapped_addresses_are_ipv4_addresses() {
     assert_eq!(shown("::ffff:1.2.3.4"), "1.2.3.4 -");
     assert_eq!(shown("[::ffff:1.2.3.4]:27015"), "1.2.3.4 27015");
