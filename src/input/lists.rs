@@ -154,7 +154,8 @@ impl Input {
             }
             (None, Hosts::Name(name)) => {
                 let same = |list: &Named| {
-                    list.name.eq_ignore_ascii_case(name) && (list.mention.plan, &list.mention.ports) == (plan, &ports)
+                    let is_called = |spelling: &str| list.name.trim_end_matches('.').eq_ignore_ascii_case(spelling);
+                    is_called(name.trim_end_matches('.')) && (list.mention.plan, &list.mention.ports) == (plan, &ports)
                 };
                 if self.lists.names.iter().any(same) {
                     return Ok(());

@@ -18,6 +18,7 @@ use crate::config::{InputOptions, Limits, NameOptions};
 use crate::error::Error;
 use crate::farm::FarmSettings;
 use crate::list::steam_api::without_keys;
+use crate::net::options::Local;
 use crate::output::Filter;
 use crate::target::{Hosts, Order, Origin, Origins, Ports, Target, TargetSetBuilder, TargetSpec};
 
@@ -85,6 +86,8 @@ pub(crate) struct Input {
     strict: bool,
     files: FilesRead,
     naming: NameOptions,
+    /// Where name servers are asked from.
+    local: Local,
     /// A dry run asks no name server.
     asks_names: bool,
 }
@@ -145,6 +148,7 @@ impl Input {
             strict: options.strict,
             files: files_read,
             naming: options.naming.clone(),
+            local: Local::default(),
             asks_names: true,
         };
         for text in targets {
@@ -190,6 +194,11 @@ impl Input {
     /// Looks no name up, for a dry run: each is unresolved because it was not asked.
     pub(crate) fn ask_no_names(&mut self) {
         self.asks_names = false;
+    }
+
+    /// Has name servers asked from where `local` says, as the targets are.
+    pub(crate) fn ask_names_from(&mut self, local: &Local) {
+        self.local = local.clone();
     }
 
     /// Adds a target that was typed as an argument; one that cannot be read is a usage error.

@@ -120,7 +120,7 @@ impl Input {
         let stream = Stream::new(known, arrivals, lists, zones, Arc::clone(&account.tally), self.order, seed);
         let outcomes = Outcomes { items: sender.clone(), counts: Arc::clone(&account.names), log };
         let mut resolver =
-            if self.asks_names { Resolver::start(&self.naming, outcomes)? } else { Resolver::asking_nobody(outcomes) };
+            if self.asks_names { Resolver::start(&self.naming, self.local, outcomes)? } else { Resolver::asking_nobody(outcomes) };
         let failed = |source| Error::Input { name: "names and standard input".into(), source };
         let Self { names, stdin, reading, condition, plans, .. } = self;
         let lines = stdin.map(|origin| stdin::Lines { reading, condition, origin, origins: origins.clone() });

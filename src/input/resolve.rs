@@ -15,6 +15,7 @@ use super::system::System;
 use crate::config::NameOptions;
 use crate::dns::{self, Answer, Config, Hosts, Wanted};
 use crate::error::Error;
+use crate::net::options::Local;
 use crate::net::resolver::{self, Lookups};
 use crate::target::NameError;
 
@@ -45,9 +46,9 @@ struct SystemKnows {
 }
 
 impl Resolver {
-    /// Starts the threads that look names up as `options` say. They end when the resolver is gone, or nobody takes
+    /// Starts the threads that look names up as `options` say, asking name servers from where `local` says. They end when the resolver is gone, or nobody takes
     /// outcomes.
-    pub(super) fn start(options: &NameOptions, outcomes: Outcomes) -> Result<Self, Error> {
+    pub(super) fn start(options: &NameOptions, local: Local, outcomes: Outcomes) -> Result<Self, Error> {
         let wanted = Wanted { family: options.family, all: options.all_addresses };
         // A file that is not there says nothing.
         let hosts = Hosts::parse(&String::from_utf8_lossy(&fs::read(HOSTS).unwrap_or_default()));
@@ -59,7 +60,7 @@ impl Resolver {
         };
         let known = SystemKnows { single: !is_chosen && config.search.is_empty(), local: !is_chosen };
         let resolver = dns::Resolver::new(config.clone(), hosts.clone(), wanted, options.timeout, resolver::random());
-        let lookups = resolver::start(resolver, outcomes.clone())?;
+        let lookups = resolver::start(resolver, local, outcomes.clone())?;
         let system = System::new(hosts, wanted, outcomes.clone());
         let asked = Asked { lookups, system, known, config };
         Ok(Self { numbers: HashMap::new(), outcomes, asked: Some(asked) })
@@ -135,7 +136,7 @@ mod tests {
         let counts = Arc::default();
         let outcomes = Outcomes { items, counts: Arc::clone(&counts), log: None };
         let mut resolver = match options {
-            Some(options) => Resolver::start(options, outcomes).unwrap(),
+            Some(options) => Resolver::start(options, Local::default(), outcomes).unwrap(),
             None => Resolver::asking_nobody(outcomes),
         };
         for (name, service) in names {

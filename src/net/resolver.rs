@@ -7,7 +7,7 @@
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
 use std::io::{self, ErrorKind};
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -15,9 +15,11 @@ use std::time::{Duration, Instant};
 use crossbeam_channel::{Receiver, Sender, TryRecvError, bounded};
 use mio::net::UdpSocket;
 use mio::{Events, Interest, Poll, Registry, Token, Waker};
+use socket2::Type;
 
 use self::stream::Streams;
-use super::Error;
+use super::options::Local;
+use super::{Error, socket};
 use crate::dns::{Answered, Resolver, SOURCE_PORTS, Way};
 use crate::ledger::NameQueries;
 
@@ -44,15 +46,15 @@ struct Lookup {
     service: Option<&'static str>,
 }
 
-/// Starts a thread that runs `resolver` and gives `answers`.
-pub(crate) fn start(resolver: Resolver, answers: impl Answers + 'static) -> Result<Lookups, Error> {
+/// Starts a thread that runs `resolver` and gives `answers`. Questions are sent from where `local` says.
+pub(crate) fn start(resolver: Resolver, local: Local, answers: impl Answers + 'static) -> Result<Lookups, Error> {
     let setup = |source| Error::on("setting up the event loop for", "names", source);
     let poll = Poll::new().map_err(setup)?;
     let waker = Arc::new(Waker::new(poll.registry(), WAKER).map_err(setup)?);
     let (sender, lookups) = bounded(WAITING);
     let sockets = resolver.servers().map(|address| Sockets { address, open: Vec::new() }).collect();
     let (streams, kept) = (Streams::default(), Arc::clone(&waker));
-    let running = Running { resolver, lookups, sockets, streams, is_closed: false, _waker: kept };
+    let running = Running { resolver, local, lookups, sockets, streams, is_closed: false, _waker: kept };
     thread::Builder::new().name("resolver".into()).spawn(move || running.run(poll, answers)).map_err(setup)?;
     Ok(Lookups { sender: Some(sender), waker })
 }
@@ -87,6 +89,7 @@ impl Drop for Lookups {
 
 struct Running {
     resolver: Resolver,
+    local: Local,
     lookups: Receiver<Lookup>,
     sockets: Vec<Sockets>,
     streams: Streams,
@@ -175,7 +178,7 @@ impl Running {
         while let Some(way) = self.resolver.poll_transmit(Instant::now(), question) {
             let number = usize::from(way.server);
             let Some(sockets) = self.sockets.get_mut(number) else { continue };
-            let sent = sockets.open(registry, number).and_then(|()| match sockets.open.get(usize::from(way.socket)) {
+            let sent = sockets.open(&self.local, registry, number).and_then(|()| match sockets.open.get(usize::from(way.socket)) {
                 Some(socket) => socket.send(question),
                 None => Err(ErrorKind::NotConnected.into()),
             });
@@ -189,7 +192,7 @@ impl Running {
         }
         while let Some(connect) = self.resolver.poll_connect(Instant::now()) {
             let stream = connect.stream;
-            if self.streams.open(registry, connect).is_err() {
+            if self.streams.open(&self.local, registry, connect).is_err() {
                 self.resolver.handle_stream(Instant::now(), stream, None);
             }
         }
@@ -197,15 +200,12 @@ impl Running {
 }
 
 impl Sockets {
-    fn open(&mut self, registry: &Registry, number: usize) -> io::Result<()> {
+    fn open(&mut self, local: &Local, registry: &Registry, number: usize) -> io::Result<()> {
         if !self.open.is_empty() {
             return Ok(());
         }
-        let local: SocketAddr =
-            if self.address.is_ipv4() { (Ipv4Addr::UNSPECIFIED, 0).into() } else { (Ipv6Addr::UNSPECIFIED, 0).into() };
         let open = |socket: u8| {
-            let mut open = UdpSocket::bind(local)?;
-            open.connect(self.address)?;
+            let mut open = UdpSocket::from_std(socket::connect(local, self.address, Type::DGRAM)?.into());
             let token = FIRST + number * usize::from(SOURCE_PORTS) + usize::from(socket);
             registry.register(&mut open, Token(token), Interest::READABLE)?;
             Ok(open)

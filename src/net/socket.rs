@@ -51,6 +51,27 @@ pub(crate) fn open(local: &Local, ipv6: bool) -> Result<(std::net::UdpSocket, Gr
     open().map_err(|source| Error::new("opening a UDP socket on", SocketAddr::new(ip, first), source))
 }
 
+/// Opens a nonblocking socket of type `kind` to `server`, which sends from the address and through the interface that
+/// `local` names. On loopback neither can be kept, nor matters.
+pub(super) fn connect(local: &Local, server: SocketAddr, kind: Type) -> io::Result<Socket> {
+    let socket = Socket::new(Domain::for_address(server), kind, None)?;
+    socket.set_nonblocking(true)?;
+    if !server.ip().is_loopback() {
+        if let Some(interface) = &local.interface {
+            socket.bind_device(Some(interface.as_bytes()))?;
+        }
+        let ip = if server.is_ipv4() { local.ipv4.map(IpAddr::from) } else { local.ipv6.map(IpAddr::from) };
+        if let Some(ip) = ip {
+            socket.bind(&SocketAddr::new(ip, 0).into())?;
+        }
+    }
+    match socket.connect(&server.into()) {
+        // A stream is connected later.
+        Err(error) if error.raw_os_error() != Some(libc::EINPROGRESS) => Err(error),
+        _ => Ok(socket),
+    }
+}
+
 /// Says why datagrams cannot be sent from `ip`, if they cannot.
 pub(crate) fn claim(ip: IpAddr) -> io::Result<()> {
     std::net::UdpSocket::bind((ip, 0)).map(drop)

@@ -142,7 +142,8 @@ impl<'a> Scan<'a> {
         };
         let (ready, (rows, raw, names, metadata)) = match source {
             None => {
-                let input = Input::read(input, &limits, given)?;
+                let mut input = Input::read(input, &limits, given)?;
+                input.ask_names_from(&network.local);
                 notices_of(input.files(), &notices);
                 let farm = input.farm().map(start_farm).transpose()?;
                 let destinations = open_all()?;
@@ -184,6 +185,7 @@ impl<'a> Scan<'a> {
         options.limits.check()?;
         refuse_collisions(&options)?;
         let mut input = Input::read(options.input, &options.limits, Vec::new())?;
+        input.ask_names_from(&options.network.local);
         notices_of(input.files(), &notices);
         let farm = input.farm().map(start_farm).transpose()?;
         let lists = input.forget_lists();

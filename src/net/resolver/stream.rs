@@ -5,8 +5,11 @@ use std::io::{self, ErrorKind, Read, Write};
 
 use mio::net::TcpStream;
 use mio::{Interest, Registry, Token};
+use socket2::Type;
 
 use crate::dns::Connect;
+use crate::net::options::Local;
+use crate::net::socket;
 
 /// The streams that are open, by the resolver's number.
 #[derive(Default)]
@@ -23,10 +26,10 @@ struct Stream {
 
 impl Streams {
     /// Connects to a server, to ask what `connect` says.
-    pub(super) fn open(&mut self, registry: &Registry, connect: Connect) -> io::Result<()> {
+    pub(super) fn open(&mut self, local: &Local, registry: &Registry, connect: Connect) -> io::Result<()> {
         let Connect { stream: number, to, message } = connect;
         let length = u16::try_from(message.len()).map_err(|_| io::Error::from(ErrorKind::InvalidInput))?;
-        let mut socket = TcpStream::connect(to)?;
+        let mut socket = TcpStream::from_std(socket::connect(local, to, Type::STREAM)?.into());
         // Its own token would tell no more: all streams are looked at.
         registry.register(&mut socket, Token(TOKEN), Interest::READABLE | Interest::WRITABLE)?;
         let question = [&length.to_be_bytes()[..], &message].concat();

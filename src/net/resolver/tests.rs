@@ -1,6 +1,6 @@
 //! The resolver over sockets, against a name server on loopback.
 
-use std::net::UdpSocket;
+use std::net::{Ipv4Addr, UdpSocket};
 
 use crossbeam_channel::unbounded;
 
@@ -24,7 +24,7 @@ fn look_up(servers: &[SocketAddr], names: &[&str]) -> Vec<Answer> {
     let wait = Duration::from_millis(100);
     let config = Config::asking(servers);
     let resolver = Resolver::new(config, Hosts::default(), Wanted::default(), wait, random());
-    let lookups = start(resolver, Sent(sender)).unwrap();
+    let lookups = start(resolver, Local::default(), Sent(sender)).unwrap();
     for (number, name) in names.iter().enumerate() {
         assert!(lookups.look_up(number as u32, (*name).into(), None));
     }
