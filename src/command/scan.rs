@@ -126,10 +126,12 @@ fn other_ports(plan: &Plan, own: u16) -> String {
         return String::new();
     }
     let one_protocol = legs.iter().all(|(protocol, _)| Some(*protocol) == legs.first().map(|(first, _)| *first));
-    let asked = legs.iter().map(|(protocol, port)| match one_protocol {
-        true => port.to_string(),
-        false => format!("{}:{port}", protocol.spec().name),
-    });
+    let asked =
+        legs.iter().map(
+            |(protocol, port)| {
+                if one_protocol { port.to_string() } else { format!("{}:{port}", protocol.spec().name) }
+            },
+        );
     format!(" # asked at {} in turn", asked.collect::<Vec<_>>().join(", "))
 }
 

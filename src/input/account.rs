@@ -100,7 +100,7 @@ pub(crate) fn why_nothing(tally: &Tally) -> String {
 pub(crate) fn what_is_left_out(tally: &Tally) -> String {
     let Tally { read, invalid, excluded, .. } = tally;
     if *read == 0 {
-        return "no input names a target".into();
+        return "no target was named".into();
     }
     let reasons = [
         (ExclusionReason::Reserved, "in networks that are reserved, such as those for documentation, and never asked"),

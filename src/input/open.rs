@@ -114,13 +114,16 @@ impl Input {
                 _ => None,
             });
         }
-        let zoned = Arrivals::Given(Box::new(self.zoned.into_iter()));
-        let arrivals = given.chain([zoned, Arrivals::Sent(items)]).collect();
+        let on_links = Arrivals::Given(Box::new(self.zoned.into_iter()));
+        let arrivals = given.chain([on_links, Arrivals::Sent(items)]).collect();
         let known = Dedup::new(targets, seed);
         let stream = Stream::new(known, arrivals, lists, zones, Arc::clone(&account.tally), self.order, seed);
         let outcomes = Outcomes { items: sender.clone(), counts: Arc::clone(&account.names), log };
-        let mut resolver =
-            if self.asks_names { Resolver::start(&self.naming, self.local, outcomes)? } else { Resolver::asking_nobody(outcomes) };
+        let mut resolver = if self.asks_names {
+            Resolver::start(&self.naming, self.local, outcomes)?
+        } else {
+            Resolver::asking_nobody(outcomes)
+        };
         let failed = |source| Error::Input { name: "names and standard input".into(), source };
         let Self { names, stdin, reading, condition, plans, .. } = self;
         let lines = stdin.map(|origin| stdin::Lines { reading, condition, origin, origins: origins.clone() });

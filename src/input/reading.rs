@@ -40,12 +40,12 @@ enum Speech {
 /// Numbers of plans that may ask at several ports.
 #[derive(Debug, Clone, Copy)]
 struct Plan {
-    /// For targets that name a port.
-    at_port: u16,
+    /// For targets that name a port, which may be that for players.
+    named: u16,
     /// For those that name none.
-    at_usual_ports: u16,
+    usual: u16,
     /// For servers that name the port at which they answer.
-    at_their_port: u16,
+    exact: u16,
 }
 
 /// Hosts that can be asked.
@@ -68,7 +68,7 @@ impl Reading {
     /// As `options` say, with plans among `plans`. A protocol that is tried among others has so many `rounds`.
     pub(super) fn new(options: &InputOptions, plans: &mut Plans, rounds: u8) -> Self {
         let at_port = plans.auto_at_its_port(rounds);
-        let auto = Plan { at_port, at_usual_ports: plans.auto_at_usual_ports(rounds), at_their_port: at_port };
+        let auto = Plan { named: at_port, usual: plans.auto_at_usual_ports(rounds), exact: at_port };
         let of_games = games::all().iter().map(|game| (game.key.as_str(), plans.of_games(&[game], rounds))).collect();
         let spoken = match &options.spoken {
             Spoken::Usual => Speech::Protocol(usual_protocol()),
@@ -76,9 +76,9 @@ impl Reading {
             Spoken::Protocol(protocol) => Speech::Protocol(*protocol),
             Spoken::Games(games) => {
                 let plan = Plan {
-                    at_port: plans.of_games(games, rounds),
-                    at_usual_ports: plans.of_games_at_usual_ports(games, rounds),
-                    at_their_port: plans.of_games_at_their_port(games, rounds),
+                    named: plans.of_games(games, rounds),
+                    usual: plans.of_games_at_usual_ports(games, rounds),
+                    exact: plans.of_games_at_their_port(games, rounds),
                 };
                 Speech::Games(games.clone(), plan)
             }
@@ -111,10 +111,10 @@ impl Reading {
         };
         let (plan, looks_for_port) = match spoken {
             Speech::Protocol(protocol) => (Plans::of(*protocol), false),
-            Speech::Auto if written.is_some() => (self.auto.at_port, false),
-            Speech::Auto => (self.auto.at_usual_ports, true),
-            Speech::Games(_, plan) if written.is_some() => (plan.at_port, true),
-            Speech::Games(games, plan) => (plan.at_usual_ports, games.len() > 1),
+            Speech::Auto if written.is_some() => (self.auto.named, false),
+            Speech::Auto => (self.auto.usual, true),
+            Speech::Games(_, plan) if written.is_some() => (plan.named, true),
+            Speech::Games(games, plan) => (plan.usual, games.len() > 1),
         };
         if looks_for_port && self.may_be_partly_excluded(&whom) {
             return Err("some ports of it are excluded, and others than the named one might be asked: write \
@@ -133,8 +133,8 @@ impl Reading {
         };
         Ok(match spoken {
             Speech::Protocol(protocol) => (Some(*protocol), Plans::of(*protocol)),
-            Speech::Auto => (None, self.auto.at_their_port),
-            Speech::Games(games, plan) => (games.first().and_then(|game| protocol_of(game)), plan.at_their_port),
+            Speech::Auto => (None, self.auto.exact),
+            Speech::Games(games, plan) => (games.first().and_then(|game| protocol_of(game)), plan.exact),
         })
     }
 
@@ -146,7 +146,7 @@ impl Reading {
             Word::Game(game) => {
                 let of_protocol = protocol_of(game).map_or(0, Plans::of);
                 let at_port = self.of_games.get(game.key.as_str()).copied().unwrap_or(of_protocol);
-                let plan = Plan { at_port, at_usual_ports: of_protocol, at_their_port: of_protocol };
+                let plan = Plan { named: at_port, usual: of_protocol, exact: of_protocol };
                 Speech::Games(vec![game], plan)
             }
         })
@@ -164,15 +164,15 @@ impl Reading {
     pub(super) fn plan(&self) -> u16 {
         match &self.spoken {
             Speech::Protocol(protocol) => Plans::of(*protocol),
-            Speech::Auto => self.auto.at_port,
-            Speech::Games(_, plan) => plan.at_port,
+            Speech::Auto => self.auto.named,
+            Speech::Games(_, plan) => plan.named,
         }
     }
 
     /// The same of a server that names its own port.
     pub(super) fn plan_of_servers(&self) -> u16 {
         match &self.spoken {
-            Speech::Games(_, plan) => plan.at_their_port,
+            Speech::Games(_, plan) => plan.exact,
             Speech::Protocol(_) | Speech::Auto => self.plan(),
         }
     }

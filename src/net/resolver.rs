@@ -178,9 +178,11 @@ impl Running {
         while let Some(way) = self.resolver.poll_transmit(Instant::now(), question) {
             let number = usize::from(way.server);
             let Some(sockets) = self.sockets.get_mut(number) else { continue };
-            let sent = sockets.open(&self.local, registry, number).and_then(|()| match sockets.open.get(usize::from(way.socket)) {
-                Some(socket) => socket.send(question),
-                None => Err(ErrorKind::NotConnected.into()),
+            let sent = sockets.open(&self.local, registry, number).and_then(|()| {
+                match sockets.open.get(usize::from(way.socket)) {
+                    Some(socket) => socket.send(question),
+                    None => Err(ErrorKind::NotConnected.into()),
+                }
             });
             match sent {
                 // What the system has no room for is lost as on any way.

@@ -225,7 +225,7 @@ fn what_names_nothing_is_called_so() {
         let run = folder.run_with(&[&["scan"], arguments].concat(), stdin);
         assert_eq!(run.code, Some(2), "{run}");
         assert!(run.stderr.contains(said), "{arguments:?}: {run}");
-        assert!(run.stderr.contains("there is nothing to scan: no input names a target"), "{run}");
+        assert!(run.stderr.contains("there is nothing to scan: no target was named"), "{run}");
     }
     let run = folder.run_well(&["scan", "farm:1", "--exclude-file", "empty", "-q"]);
     assert_eq!(run.stderr, "empty is empty: nothing is excluded because of it\n");
