@@ -31,8 +31,9 @@ pub(crate) struct Resolver {
     lookups: Slab<Lookup>,
     /// Lookups whose question was not asked yet.
     fresh: VecDeque<usize>,
-    /// Those whose question is to be asked again.
-    again: VecDeque<usize>,
+    /// Those whose question is to be asked again, by the tries that they had. Who had fewer comes first: it has likely lost
+    /// a datagram, while the servers of the others are likely silent.
+    again: [VecDeque<usize>; TRIES as usize],
     /// Those whose question is to be asked over TCP.
     cut: VecDeque<usize>,
     /// Questions in flight over UDP.
@@ -67,7 +68,7 @@ impl Resolver {
             turn: 0,
             lookups: Slab::new(),
             fresh: VecDeque::new(),
-            again: VecDeque::new(),
+            again: Default::default(),
             cut: VecDeque::new(),
             flights: HashMap::new(),
             repetitions: 0,
@@ -287,8 +288,7 @@ impl Resolver {
                 self.fail(slot, NameError::Silence, None, now);
             }
             State::Waiting => {
-                self.lookups[slot].state = State::Queued;
-                self.again.push_back(slot);
+                self.ask_again(slot);
             }
             State::Queued => {}
         }
@@ -326,8 +326,7 @@ impl Resolver {
             lookup.state = State::Waiting;
             self.deadlines.insert((now + pause, Deadline::Lookup(slot)));
         } else {
-            lookup.state = State::Queued;
-            self.again.push_back(slot);
+            self.ask_again(slot);
         }
     }
 
@@ -364,7 +363,7 @@ impl Resolver {
         self.deadlines.retain(|(_, deadline)| matches!(deadline, Deadline::Probe(..)));
         self.repetitions = 0;
         self.streams.clear();
-        [&mut self.fresh, &mut self.again, &mut self.cut].into_iter().for_each(VecDeque::clear);
+        [&mut self.fresh, &mut self.cut].into_iter().chain(&mut self.again).for_each(VecDeque::clear);
         for slot in slots {
             self.finish(slot, Answer::Failed(NameError::NoServer));
         }
@@ -373,10 +372,21 @@ impl Resolver {
     /// The lookup whose question is next. Repetitions never take more than half of the room, so that names whose servers
     /// are silent do not hold up the others.
     fn next_lookup(&mut self) -> Option<usize> {
-        if self.repetitions < IN_FLIGHT / 2 && !self.again.is_empty() {
-            return self.again.pop_front();
+        let (fresh, mut again) = (&mut self.fresh, self.again.iter_mut());
+        if self.repetitions < IN_FLIGHT / 2 {
+            again.find_map(VecDeque::pop_front).or_else(|| fresh.pop_front())
+        } else {
+            fresh.pop_front().or_else(|| again.find_map(VecDeque::pop_front))
         }
-        self.fresh.pop_front().or_else(|| self.again.pop_front())
+    }
+
+    fn ask_again(&mut self, slot: usize) {
+        let lookup = &mut self.lookups[slot];
+        lookup.state = State::Queued;
+        // A lookup that has had all its tries has ended.
+        if let Some(queue) = self.again.get_mut(lookup.tries as usize) {
+            queue.push_back(slot);
+        }
     }
 
     /// One of the servers that are up: another one than `last`, if there is; else the first, or the one whose turn it is.
