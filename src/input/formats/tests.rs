@@ -287,7 +287,11 @@ const REFUSED: &[(&str, &str)] = &[
     ("8.8.8.8:5;6", "1: this line is neither"),
     ("8.8.8.8 5 6", "1: this line is neither"),
     ("My server,8.8.8.8:5", "1: this line is neither"),
-    ("one two", "1: this line is neither"),
+    ("one two", "1: none of these columns has addresses (one, two)"),
+    // Whatever this says of a server, it is not said to be a port.
+    ("server,players\n8.8.8.8,12", "1: none of these columns has addresses (server, players)"),
+    ("server players\n8.8.8.8 12", "1: none of these columns has addresses (server, players)"),
+    ("Server;Map;Slots\n8.8.8.8;de_dust2;12", "1: none of these columns has addresses (Server, Map, Slots)"),
     ("two words.example", "1: this line is neither"),
     ("8.8.8.8,0", "1: port 0 cannot be asked"),
     ("8.8.8.8,70000", "1: port 70000 is not"),
