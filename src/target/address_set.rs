@@ -1,17 +1,16 @@
 //! Addresses as sorted, disjoint spans: 8 bytes for a span of IPv4 addresses, 32 for one of IPv6 addresses.
 //!
-//! A lookup takes about the same time however many spans there are: the upper half of an IPv4 address says between
-//! which two places of the sorted spans to look.
+//! A lookup takes about the same time however many spans there are, see [`Halves`].
 
+use super::halves::Halves;
 use super::ip_range::{IpRange, ipv4_key, is_ipv4};
 
 /// A set of addresses.
 #[derive(Debug, Default)]
 pub(super) struct AddressSet {
     ipv4: Vec<(u32, u32)>,
-    /// How many spans of `ipv4` end before the first address with each upper half. Empty while the set is not settled, or
-    /// small.
-    index: Vec<u32>,
+    /// Where to look in `ipv4`, once it is settled.
+    halves: Halves,
     ipv6: Vec<(u128, u128)>,
 }
 
@@ -34,15 +33,7 @@ impl AddressSet {
         self.ipv4.shrink_to_fit();
         self.ipv6.sort_unstable();
         self.ipv6.dedup_by(|next, span| join(next.0.checked_sub(1).is_none_or(|before| before <= span.1), *next, span));
-        self.index.clear();
-        if self.ipv4.len() > FEW {
-            let mut ended = 0;
-            self.index.extend((0..=u16::MAX).map(|half| {
-                let first = u32::from(half) << 16;
-                ended += self.ipv4[ended..].partition_point(|span| span.1 < first);
-                ended as u32
-            }));
-        }
+        self.halves = Halves::of(&self.ipv4, |span| span.1);
     }
 
     /// Whether the address with this key is in the set.
@@ -73,12 +64,8 @@ impl AddressSet {
         } else {
             return None;
         };
-        let half = (bits >> 16) as usize;
-        let bound = |half: usize| self.index.get(half).map(|place| *place as usize);
-        let from = bound(half).unwrap_or(0);
-        // The span that is looked for may reach into the next upper half.
-        let until = bound(half + 1).map_or(self.ipv4.len(), |place| (place + 1).min(self.ipv4.len()));
-        let place = from + self.ipv4[from..until].partition_point(|span| span.1 < bits);
+        let places = self.halves.places(bits, self.ipv4.len());
+        let place = places.start + self.ipv4[places].partition_point(|span| span.1 < bits);
         let (first, last) = *self.ipv4.get(place)?;
         Some((ipv4_key(first), ipv4_key(last)))
     }
@@ -92,15 +79,13 @@ fn join<T: Ord + Copy>(touch: bool, next: (T, T), span: &mut (T, T)) -> bool {
     touch
 }
 
-/// Up to this many spans are found as fast without an index.
-const FEW: usize = 64;
-
 #[cfg(test)]
 mod tests {
     use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
     use proptest::prelude::*;
 
+    use super::super::halves::FEW;
     use super::super::ip_range::key;
     use super::*;
 
@@ -151,7 +136,7 @@ mod tests {
                 }));
             }
             let set = set(&all);
-            prop_assert_eq!(set.index.is_empty(), set.ipv4.len() <= FEW);
+            prop_assert_eq!(set.halves.is_empty(), set.ipv4.len() <= FEW);
             for (half, low) in keys {
                 let ip = IpAddr::from(place(half + 1, low));
                 let expected = all.iter().any(|(first, last)| *first <= ip && ip <= *last);

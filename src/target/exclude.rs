@@ -12,7 +12,8 @@ use std::sync::Arc;
 
 use super::address_set::AddressSet;
 use super::blocklist::{self, Class, ExclusionReason};
-use super::ip_range::{IpRange, ipv4_key, is_ipv4, key};
+use super::ip_range::{IpRange, key};
+use super::pairs::Pairs;
 use super::ports::{PortSets, Ports};
 use super::scope;
 use super::sweep::{Step, sweep};
@@ -22,8 +23,7 @@ use super::sweep::{Step, sweep};
 pub(crate) struct Exclusions {
     include_private: bool,
     whole: AddressSet,
-    /// An IPv4 address and a port each, see [`pair`].
-    pairs: Vec<u64>,
+    pairs: Pairs,
     some: Vec<Listed>,
     sets: PortSets,
 }
@@ -46,8 +46,8 @@ struct Layers {
     classes: Vec<(u128, u128, Class)>,
     /// Addresses that the user excluded on all ports.
     whole: AddressSet,
-    /// Single addresses that the user excluded on single ports, ascending.
-    pairs: Vec<u64>,
+    /// Single addresses that the user excluded on single ports.
+    pairs: Pairs,
     /// Addresses that the user excluded on some ports; disjoint and ascending.
     some: Vec<Listed>,
     all_ports: Arc<Ports>,
@@ -88,7 +88,7 @@ impl Exclusions {
             return;
         };
         if let (true, true, Some(port)) = (hosts.is_ipv4(), hosts.is_single(), ports.single()) {
-            self.pairs.extend(hosts.pieces().map(|(first, _)| pair(first, port)));
+            hosts.pieces().for_each(|(first, _)| self.pairs.insert(first, port));
             return;
         }
         let ports = self.sets.share(ports);
@@ -101,9 +101,7 @@ impl Exclusions {
         let mut classes = blocklist::pieces();
         classes.retain(|&(_, _, class)| !(self.include_private && class == Class::Private));
         self.whole.settle();
-        self.pairs.sort_unstable();
-        self.pairs.dedup();
-        self.pairs.shrink_to_fit();
+        self.pairs.settle();
         let some = disjoint(&self.some);
         let all_ports = Arc::new(Ports::all());
         let zoned = if self.include_private { Class::Ordinary } else { Class::Private };
@@ -144,7 +142,7 @@ impl Zones {
         let Some(hosts) = hosts else { return !layers.some.is_empty() || !layers.pairs.is_empty() };
         hosts.pieces().any(|(first, last)| {
             layers.some(first).is_some_and(|listed| listed.first <= last)
-                || layers.paired(first).is_some_and(|(ip, _)| ip <= last)
+                || layers.pairs.next(first).is_some_and(|(ip, _)| ip <= last)
         })
     }
 
@@ -170,32 +168,20 @@ impl Layers {
         self.some.get(self.some.partition_point(|listed| listed.last < key))
     }
 
-    /// The single ports that are excluded at the first such address from `key` on, and that address.
-    fn paired(&self, key: u128) -> Option<(u128, &[u64])> {
-        let bits = if is_ipv4(key) { key as u32 } else { 0 };
-        if key > ipv4_key(bits) {
-            return None;
-        }
-        let from = self.pairs.partition_point(|&other| other < pair(ipv4_key(bits), 0));
-        let ip = self.pairs.get(from)? >> 16;
-        let count = self.pairs[from..].partition_point(|other| other >> 16 == ip);
-        Some((ipv4_key(ip as u32), &self.pairs[from..from + count]))
-    }
-
     fn lists(&self, key: u128, port: u16) -> bool {
         self.whole.contains(key)
-            || (is_ipv4(key) && self.pairs.binary_search(&pair(key, port)).is_ok())
+            || self.pairs.contains(key, port)
             || self.some(key).is_some_and(|listed| listed.first <= key && listed.ports.contains(port))
     }
 
     /// The first zone from `at` on, up to `last`.
     fn zone(&self, mut at: u128, last: u128) -> Option<Zone> {
-        let (class, whole, some, paired) = (self.class(at), self.whole.next(at), self.some(at), self.paired(at));
+        let (class, whole, some, paired) = (self.class(at), self.whole.next(at), self.some(at), self.pairs.next(at));
         let spans = [
             class.map(|(first, last, _)| (first, last)),
             whole,
             some.map(|listed| (listed.first, listed.last)),
-            paired.map(|(ip, _)| (ip, ip)),
+            paired.as_ref().map(|(ip, _)| (*ip, *ip)),
         ];
         let spans = spans.into_iter().flatten();
         at = at.max(spans.clone().map(|(first, _)| first).min()?);
@@ -212,19 +198,13 @@ impl Layers {
             if let Some(some) = some.filter(|some| some.first <= at) {
                 listed = Arc::clone(&some.ports);
             }
-            if let Some((_, pairs)) = paired.filter(|(ip, _)| *ip <= at) {
-                let ports = pairs.iter().map(|pair| (*pair as u16, *pair as u16));
-                listed = Arc::new(listed.union(&Ports::from_ranges(ports)));
+            if let Some((_, ports)) = paired.filter(|(ip, _)| *ip <= at) {
+                listed = Arc::new(listed.union(&Ports::from_ranges(ports.map(|port| (port, port)))));
             }
         }
         let class = class.filter(|(first, ..)| *first <= at).map_or(Class::Ordinary, |(_, _, class)| class);
         Some(Zone { first: at, last: until, class, listed })
     }
-}
-
-/// An IPv4 address, by its key, and a port in one number, ordered by address.
-fn pair(key: u128, port: u16) -> u64 {
-    u64::from(key as u32) << 16 | u64::from(port)
 }
 
 /// Whether, and why, the blocklist alone excludes a class.

@@ -73,7 +73,13 @@ impl Table {
         // What has words only is a header that nobody here knows: what stands below it may be anything.
         let is_word = |name: &String| !name.is_empty() && !name.contains(['.', ':', '/']);
         let is_unknown = names.len() > 1 && names.iter().all(is_word);
-        (names_host || names_port || is_ours || is_unknown).then(|| Self { cells, header: line.into(), names, roles, writer })
+        (names_host || names_port || is_ours || is_unknown).then(|| Self {
+            cells,
+            header: line.into(),
+            names,
+            roles,
+            writer,
+        })
     }
 
     /// Whether a column says where servers are.
