@@ -23,13 +23,15 @@ pub(crate) struct Collector {
 pub(crate) struct Collected {
     /// How they ended.
     pub statuses: StatusCounts,
-    /// Queries that an even pace would have sent as well, and that never left: the loop stood still, or every address
+    /// Queries that an even pace would have sent before others, and that never left: the loop stood still, or every address
     /// was in flight.
     pub not_sent: u64,
     /// When the first query began.
     pub first: Option<Instant>,
-    /// When the last one began, or the last first answer came.
+    /// When the last one began.
     pub last: Option<Instant>,
+    /// When the last one began, or the last first answer came.
+    pub last_answer: Option<Instant>,
     /// Microseconds from the actual send to the first answer.
     pub actual: Histogram<u64>,
     /// Microseconds from the planned send to the first answer, with the queries that were not sent: each of them would
@@ -47,6 +49,7 @@ impl Collector {
             not_sent: 0,
             first: None,
             last: None,
+            last_answer: None,
             actual: empty.clone(),
             planned: empty,
         };
@@ -61,7 +64,8 @@ impl Collector {
         if let Some(sent) = finished.first_sent {
             let until = sent + Duration::from_micros(finished.rtt_us.unwrap_or(0).into());
             collected.first = Some(collected.first.map_or(sent, |first| first.min(sent)));
-            collected.last = Some(collected.last.map_or(until, |last| last.max(until)));
+            collected.last = Some(collected.last.map_or(sent, |last| last.max(sent)));
+            collected.last_answer = Some(collected.last_answer.map_or(until, |last| last.max(until)));
         }
         let (not_sent, gap) = match self.rate {
             Some(rate) if finished.forgotten_us > 0 => {
@@ -93,6 +97,18 @@ impl Collector {
 }
 
 impl Collected {
+    /// How long queries were begun, at a pace that leaves as much time after the last one as between two; or, without a
+    /// `pace`, until the last answer came, since answers set the pace then.
+    #[must_use]
+    pub(super) fn time(&self, pace: bool) -> Option<Duration> {
+        let queries = self.statuses.total() as f64;
+        if pace && queries > 1.0 {
+            let between = self.last?.saturating_duration_since(self.first?);
+            return Some(between.mul_f64(queries / (queries - 1.0)));
+        }
+        Some(self.last_answer?.saturating_duration_since(self.first?))
+    }
+
     /// Queries that were answered; of several things asked, one at least was.
     #[must_use]
     pub(crate) fn answered(&self) -> u64 {

@@ -44,10 +44,14 @@ fn condition(
     })?;
     let percent =
         |text: &str| text.strip_suffix('%')?.trim().parse().ok().filter(|share| (0.0..=100.0).contains(share));
-    let (limit, example) = match unit {
-        Unit::Time => (time(value), "50ms"),
-        Unit::Share => (percent(value), "0.1%"),
-        Unit::Rate => (rate(value), "10k"),
+    let (metric, limit, example) = match unit {
+        Unit::Time => (metric, time(value), "50ms"),
+        Unit::Share => (metric, percent(value), "0.1%"),
+        Unit::ShareOrNumber(number) if !value.ends_with('%') => {
+            (number, value.parse::<u64>().ok().map(|count| count as f64), "0.1% or 10")
+        }
+        Unit::ShareOrNumber(_) => (metric, percent(value), "0.1% or 10"),
+        Unit::Rate => (metric, rate(value), "10k"),
     };
     let limit = limit.ok_or_else(|| format!("{text:?}: {name} is compared with something like {example}"))?;
     Ok(Condition { text: text.to_owned(), metric, above, or_equal, limit })
@@ -88,7 +92,10 @@ impl fmt::Display for Held<'_> {
 
 enum Unit {
     Time,
+    /// Of the planned queries.
     Share,
+    /// The same, or a number of queries, which is another metric.
+    ShareOrNumber(&'static str),
     Rate,
 }
 
@@ -105,7 +112,9 @@ const NAMES: &[(&str, &str, Unit)] = &[
     ("planned-p99.9", "planned_p99.9_ms", Unit::Time),
     ("planned-max", "planned_max_ms", Unit::Time),
     ("loss", "loss_percent", Unit::Share),
-    ("answered", "answered_percent", Unit::Share),
+    ("answered", "answered_percent", Unit::ShareOrNumber("answered")),
+    ("failed", "failed_percent", Unit::ShareOrNumber("failed")),
+    ("not_sent", "not_sent_percent", Unit::ShareOrNumber("not_sent")),
     ("rate", "answers_per_second", Unit::Rate),
 ];
 
@@ -121,7 +130,9 @@ mod tests {
 
     #[test]
     fn conditions_are_read_with_their_units() {
-        let all = read("p99>50ms, loss>=0.1%,answered<99%,rate<1000,planned-p99.9<=3ms").unwrap();
+        let all =
+            read("p99>50ms, loss>=0.1%,answered<99%,rate<1000,planned-p99.9<=3ms,failed>1%,failed>10,not_sent>=1")
+                .unwrap();
         let seen: Vec<_> = all.iter().map(|one| (one.metric, one.above, one.or_equal, one.limit)).collect();
         assert_eq!(
             seen,
@@ -131,6 +142,9 @@ mod tests {
                 ("answered_percent", false, false, 99.0),
                 ("answers_per_second", false, false, 1000.0),
                 ("planned_p99.9_ms", false, true, 3.0),
+                ("failed_percent", true, false, 1.0),
+                ("failed", true, false, 10.0),
+                ("not_sent", true, true, 1.0),
             ]
         );
     }
@@ -138,6 +152,11 @@ mod tests {
     #[test]
     fn every_name_means_a_metric() {
         assert!(NAMES.iter().all(|(_, metric, _)| Metric::named(metric).is_some()));
+        let numbers = NAMES.iter().filter_map(|(.., unit)| match unit {
+            Unit::ShareOrNumber(number) => Some(number),
+            _ => None,
+        });
+        assert!(numbers.clone().count() == 3 && numbers.clone().all(|number| Metric::named(number).is_some()));
     }
 
     #[test]
@@ -149,6 +168,8 @@ mod tests {
             ("p99>5", "p99 is compared with something like 50ms"),
             ("loss>1", "loss is compared with something like 0.1%"),
             ("loss>NaN%", "loss is compared with"),
+            ("failed>x", "failed is compared with something like 0.1% or 10"),
+            ("failed>200%", "failed is compared with something like 0.1% or 10"),
             ("rate<fast", "rate is compared with something like 10k"),
             ("p99>50ms,", "\"\" is no condition"),
         ] {

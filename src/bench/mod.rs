@@ -35,4 +35,4 @@ pub(crate) use find::find_max;
 pub(crate) use hgrm::hgrm;
 pub(crate) use pace::{Pace, Ramp};
 pub(crate) use report::{About, Report, csv, json, text};
-pub(crate) use round::{Cost, Round};
+pub(crate) use round::{Cost, Round, Schedule};

@@ -187,7 +187,7 @@ fn rounds_table(rounds: &[Round]) -> String {
         let counts = [round.queries, round.answered, round.late, round.lost_there, round.lost_here, round.failed];
         let mut row = vec![number.to_string(), round.rate.map_or_else(|| "max".into(), |rate| format!("{rate:.0}"))];
         row.push(format!("{:.0}", round.sent_per_second()));
-        row.push(format!("{:.0}", round.per_second(round.datagrams.received)));
+        row.push(format!("{:.0}", round.received_per_second()));
         row.extend(counts.iter().chain([&round.not_sent]).map(ToString::to_string));
         row.push(format!("{:.0}", round.answers_per_second()));
         rows.push(row);
@@ -255,7 +255,16 @@ fn summary(text: &mut String, report: &Report, rounds: &[&Round]) {
         rows.push(std::iter::once(head.to_owned()).chain(times).collect());
     }
     let _ = write!(text, "\n{}", aligned(&rows));
+    if let Some(Spread { max, .. }) = spread("longest_stall_ms").filter(|spread| spread.max >= NOTICEABLE_MS) {
+        let _ = writeln!(
+            text,
+            "fragscan itself stood still for up to {max:.0} ms: this machine was busy, and these times include that"
+        );
+    }
 }
+
+/// A loop that sleeps by milliseconds, on a machine that does other things too, is late by less than this.
+const NOTICEABLE_MS: f64 = 20.0;
 
 /// Columns flush right, two spaces apart.
 fn aligned(rows: &[Vec<String>]) -> String {

@@ -1,6 +1,6 @@
 //! One round, in numbers.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use hdrhistogram::Histogram;
 
@@ -20,6 +20,19 @@ pub(crate) struct Cost {
     pub peak_memory: Option<u64>,
 }
 
+/// The time in which queries were begun, and what had left at its end.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Schedule {
+    /// How long that was.
+    pub time: Duration,
+    /// Queries that had been begun.
+    pub queries: u64,
+    /// Datagrams that had been sent.
+    pub sent: u64,
+    /// Datagrams that had been received.
+    pub received: u64,
+}
+
 /// What a round has measured: `queries = answered + late + lost_there + lost_here + failed`.
 #[derive(Debug, Clone)]
 pub(crate) struct Round {
@@ -27,7 +40,7 @@ pub(crate) struct Round {
     pub rate: Option<f64>,
     /// The window at the end, if it found its own size.
     pub window: Option<usize>,
-    /// From the first query to the end of sending, or to the last answer if that is later.
+    /// The time in which queries were begun; as fast as possible, until the last answer came.
     pub seconds: f64,
     /// Queries that were sent.
     pub queries: u64,
@@ -41,12 +54,16 @@ pub(crate) struct Round {
     pub lost_here: u64,
     /// Those that ended in another way: closed ports, bans, answers that mean nothing.
     pub failed: u64,
-    /// Queries of an even pace that never left.
+    /// Queries of the schedule that never left: the loop stood still, or every address was in flight.
     pub not_sent: u64,
+    /// The longest time for which the loop stood still.
+    pub stall: Duration,
     /// How the queries ended.
     pub statuses: StatusCounts,
     /// What became of datagrams.
     pub datagrams: Datagrams,
+    /// Datagrams that were sent and received in the time of the round: follow-ups come later, too.
+    pub in_time: (u64, u64),
     /// Microseconds from the actual send.
     pub actual: Histogram<u64>,
     /// Microseconds from the planned send.
@@ -55,15 +72,26 @@ pub(crate) struct Round {
     pub cost: Cost,
 }
 
+impl Schedule {
+    /// Queries that an even pace of `rate` datagrams a second would have sent as well.
+    fn not_sent(&self, rate: f64) -> u64 {
+        // A query has one datagram or more, and it is not known how many those would have had that never left.
+        let of_query = (self.sent as f64 / self.queries.max(1) as f64).max(1.0);
+        let missing = (rate * self.time.as_secs_f64()).floor() - self.sent as f64;
+        (missing / of_query) as u64
+    }
+}
+
 impl Round {
-    /// Puts together what was counted. `began` and `ended` are those of the sending.
+    /// Puts together what was counted of a round at `rate` datagrams a second. Without a `schedule`, a number of queries was
+    /// asked, however long it took.
     #[must_use]
     pub(crate) fn new(
         rate: Option<f64>,
-        (began, ended): (Instant, Option<Instant>),
+        schedule: Option<Schedule>,
         collected: Collected,
         snapshot: &Snapshot,
-        cost: Cost,
+        (stall, cost): (Duration, Cost),
     ) -> Self {
         let datagrams = snapshot.datagrams;
         let queries = collected.statuses.total();
@@ -73,40 +101,49 @@ impl Round {
         // Each stands for one query, as far as there are queries without one.
         let late = datagrams.late.min(unanswered);
         let dropped = datagrams.dropped_by_kernel.min(unanswered - late);
-        let first = collected.first.unwrap_or(began);
-        let last = collected.last.into_iter().chain(ended).max().unwrap_or(first);
+        let time =
+            schedule.map(|schedule| schedule.time).or_else(|| collected.time(rate.is_some())).unwrap_or_default();
         Self {
             rate,
             window: snapshot.window,
-            seconds: last.saturating_duration_since(first).as_secs_f64(),
+            seconds: time.as_secs_f64(),
             queries,
             answered,
             late,
             lost_there: unanswered - late - dropped,
             lost_here: dropped + refused,
             failed: queries - answered - unanswered - refused,
-            not_sent: collected.not_sent,
+            not_sent: schedule.zip(rate).map_or(0, |(schedule, rate)| schedule.not_sent(rate)),
+            stall,
             statuses: collected.statuses,
             datagrams,
+            in_time: schedule
+                .map_or((datagrams.sent, datagrams.received), |schedule| (schedule.sent, schedule.received)),
             actual: collected.actual,
             planned: collected.planned,
             cost,
         }
     }
 
-    /// Percent of the queries that were lost, there or here.
+    /// Percent of the planned queries that were not answered in time, whatever became of them.
     #[must_use]
     pub(crate) fn loss(&self) -> f64 {
-        self.percent(self.lost_there + self.lost_here)
+        self.percent(self.planned_queries() - self.answered)
     }
 
-    /// Percent of the queries that `part` is.
+    /// Queries that were sent, and those of the schedule that were not.
+    fn planned_queries(&self) -> u64 {
+        self.queries + self.not_sent
+    }
+
+    /// Percent of the planned queries that `part` is.
     pub(super) fn percent(&self, part: u64) -> f64 {
-        if self.queries == 0 { 0.0 } else { 100.0 * part as f64 / self.queries as f64 }
+        let planned = self.planned_queries();
+        if planned == 0 { 0.0 } else { 100.0 * part as f64 / planned as f64 }
     }
 
     /// So many a second.
-    pub(super) fn per_second(&self, count: u64) -> f64 {
+    fn per_second(&self, count: u64) -> f64 {
         if self.seconds > 0.0 { count as f64 / self.seconds } else { 0.0 }
     }
 
@@ -119,7 +156,13 @@ impl Round {
     /// Datagrams a second that were sent.
     #[must_use]
     pub(crate) fn sent_per_second(&self) -> f64 {
-        self.per_second(self.datagrams.sent)
+        self.per_second(self.in_time.0)
+    }
+
+    /// Datagrams a second that were received.
+    #[must_use]
+    pub(crate) fn received_per_second(&self) -> f64 {
+        self.per_second(self.in_time.1)
     }
 
     /// Every query was answered, and in time.

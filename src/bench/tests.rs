@@ -24,9 +24,9 @@ pub(super) fn round(queries: u64, answered: u64) -> Round {
     (0..answered).for_each(|_| collected.statuses.add(Status::Ok));
     (answered..queries).for_each(|_| collected.statuses.add(Status::Timeout));
     collected.actual.record_n(1_000, answered).unwrap();
-    (collected.first, collected.last) = (Some(now), Some(now + 1_000 * MS));
+    (collected.first, collected.last_answer) = (Some(now), Some(now + 1_000 * MS));
     let snapshot = snapshot(Datagrams { sent: queries, received: answered, ..Datagrams::default() });
-    Round::new(None, (now, None), collected, &snapshot, Cost::default())
+    Round::new(None, None, collected, &snapshot, Default::default())
 }
 
 fn snapshot(datagrams: Datagrams) -> Snapshot {
@@ -96,6 +96,35 @@ fn queries_that_were_not_sent_are_counted_in_queries_and_not_in_datagrams() {
 }
 
 #[test]
+fn what_never_left_is_lost_like_what_was_refused() {
+    let scheduled =
+        |queries, datagrams| Some(Schedule { time: 2_000 * MS, queries, sent: datagrams, received: queries });
+    let of = |statuses: &[(Status, u64)], rate, schedule| {
+        let mut collected = Collector::new(rate).finish();
+        for &(status, count) in statuses {
+            (0..count).for_each(|_| collected.statuses.add(status));
+        }
+        Round::new(rate, schedule, collected, &snapshot(Datagrams::default()), Default::default())
+    };
+    let value = |round: &Round, name: &str| (Metric::named(name).unwrap().of)(round).unwrap();
+    // A thousand were planned; a closed port refuses each of them.
+    let refused = of(&[(Status::Refused, 1_000)], Some(500.0), scheduled(1_000, 1_000));
+    assert_eq!((refused.not_sent, refused.loss(), value(&refused, "failed_percent")), (0, 100.0, 100.0));
+    // A quarter never left, and a quarter of what was planned was refused.
+    let half = of(&[(Status::Ok, 500), (Status::Refused, 250)], Some(500.0), scheduled(750, 750));
+    assert_eq!((half.not_sent, half.loss()), (250, 50.0));
+    assert_eq!((value(&half, "not_sent_percent"), value(&half, "answered_percent")), (25.0, 50.0));
+    assert_eq!(half.answers_per_second().to_string(), "250", "over the time of the schedule");
+    // With two datagrams a query, half as many were planned.
+    let two = of(&[(Status::Ok, 400)], Some(500.0), scheduled(400, 800));
+    assert_eq!((two.not_sent, two.loss()), (100, 20.0));
+    let whole = of(&[(Status::Ok, 500)], Some(500.0), scheduled(500, 1_000));
+    assert_eq!((whole.not_sent, whole.loss()), (0, 0.0));
+    // Nothing was planned where everything leaves that can.
+    assert_eq!(of(&[(Status::Ok, 5)], None, scheduled(5, 5)).not_sent, 0);
+}
+
+#[test]
 fn going_round_asks_every_address_as_often_if_they_are_alike() {
     // All alike: one that needs a challenge sent back is free later, and asked less often.
     let farm = FarmSettings { servers: 50, challenge: Share::default(), ..FarmSettings::default() };
@@ -123,7 +152,7 @@ fn every_query_is_in_one_class_whatever_the_counters_say() {
         }
         let collected = Collected { statuses, ..Collector::new(None).finish() };
         let datagrams = Datagrams { late, dropped_by_kernel: dropped, ..Datagrams::default() };
-        let round = Round::new(None, (start(), None), collected, &snapshot(datagrams), Cost::default());
+        let round = Round::new(None, None, collected, &snapshot(datagrams), Default::default());
         let Round { queries, answered, late, lost_there, lost_here, failed, .. } = round;
         assert_eq!((queries, answered, failed), (100, 80, 5));
         assert_eq!(queries, answered + late + lost_there + lost_here + failed);

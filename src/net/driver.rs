@@ -30,6 +30,9 @@ pub(crate) struct Driver<T> {
     stopper: Stopper,
     asked_to_stop: Receiver<Stop>,
     stop: Option<Stop>,
+    /// When the loop slept last, and the longest time that it stood still since it began.
+    awake: Option<Instant>,
+    stall: Duration,
 }
 
 /// Channels to and from the writer thread.
@@ -65,6 +68,9 @@ pub(crate) struct Outcome {
     pub adapted: Option<Adapted>,
     /// How list servers have ended.
     pub lists: Vec<ListEnd>,
+    /// The longest time for which the loop did not look at its sockets, although it would have: it was at work, or the system
+    /// gave the processor to others.
+    pub stall: Duration,
 }
 
 /// Observes a run from time to time, on the thread of its loop, which waits meanwhile.
@@ -122,6 +128,8 @@ impl<T: Transport> Driver<T> {
             stopper: Stopper { asked, waker },
             asked_to_stop,
             stop: None,
+            awake: None,
+            stall: Duration::ZERO,
         })
     }
 
@@ -208,12 +216,17 @@ impl<T: Transport> Driver<T> {
         let tight = self.engine.is_tight();
         let sleep = until.map(|at| sleep_for(at.saturating_duration_since(now), tight));
         let timeout = if drained { sleep } else { Some(Duration::ZERO) };
+        let at_work = self.awake.map_or(Duration::ZERO, |awake| now.saturating_duration_since(awake));
         match self.poll.poll(&mut self.events, timeout) {
             Err(error) if error.kind() != ErrorKind::Interrupted => {
                 return Err(Error::on("waiting for", "events", error));
             }
             _ => {}
         }
+        let awake = Instant::now();
+        let overslept = timeout.map_or(Duration::ZERO, |timeout| (awake - now).saturating_sub(timeout));
+        self.stall = self.stall.max(at_work).max(overslept);
+        self.awake = Some(awake);
         for token in self.events.iter().map(mio::event::Event::token) {
             self.turn.transport_mut().handle_ready(token);
         }
@@ -227,6 +240,7 @@ impl<T: Transport> Driver<T> {
             granted: self.turn.transport().granted().first().copied(),
             adapted: self.engine.adapted(),
             lists: self.engine.lists().to_vec(),
+            stall: self.stall,
         }
     }
 }

@@ -10,7 +10,7 @@ use crossbeam_channel::after;
 
 use super::scan::{Notices, Ready, start_farm};
 use super::session::Session;
-use crate::bench::{Bell, Circle, Collected, Collector, Cost, Round};
+use crate::bench::{Bell, Circle, Collected, Collector, Cost, Round, Schedule};
 use crate::config::{InputOptions, Length, Limits, NetworkOptions};
 use crate::engine::{Batch, Engine, Plan, Rate, Settings, Snapshot};
 use crate::error::Error;
@@ -99,9 +99,11 @@ impl Bench {
         stopping: &mut dyn FnMut(&Snapshot, Duration),
     ) -> Result<Option<Round>, Error> {
         let bell = Bell::default();
-        let (time, count) = match length {
-            Length::Time(time) => (Some(time), None),
-            Length::Count(count) => (None, Some(count)),
+        let (time, count) = match (length, rate) {
+            (Length::Count(count), _) => (None, Some(count)),
+            (Length::Time(time), None) => (Some(time), None),
+            // No query has less than a datagram.
+            (Length::Time(time), Some(rate)) => (Some(time), Some(((rate * time.as_secs_f64()) as u64).max(1))),
         };
         let circle = Circle::new(&self.targets, count, bell.clone());
         let settings = Settings { rate: Rate { packets: rate, bits: None }, ..self.settings };
@@ -111,7 +113,7 @@ impl Bench {
         let engine = Engine::new(settings, Arc::clone(&self.plans), Box::new(circle), start);
         let session = Session::open(engine, (ipv4, ipv6), &self.network)?;
         tell_stopper(session.stopper());
-        let mut clock = Clock { time, bell, rang: None, stopping };
+        let mut clock = Clock { time, bell, start, ended: None, stopping };
         let before = processor_time()?;
         let (outcome, collected) = session.run(Collector::new(rate), &mut clock)?;
         let after = processor_time()?;
@@ -122,7 +124,13 @@ impl Bench {
             return Err(Error::Bug("queries were asked that were not counted"));
         }
         let cost = Cost { of_loop: after.0 - before.0, of_process: after.1 - before.1, peak_memory: peak_memory() };
-        Ok(Some(Round::new(rate, (start, clock.rang), collected, &outcome.snapshot, cost)))
+        // Whoever kept pace to the end has begun the last query before the bell.
+        let kept_pace = |time| {
+            let Snapshot { targets, datagrams, .. } = &outcome.snapshot;
+            Schedule { time, queries: targets.scheduled, sent: datagrams.sent, received: datagrams.received }
+        };
+        let schedule = clock.ended.or_else(|| time.map(kept_pace));
+        Ok(Some(Round::new(rate, schedule, collected, &outcome.snapshot, (outcome.stall, cost))))
     }
 }
 
@@ -138,22 +146,30 @@ impl Consumer for Collector {
     }
 }
 
-/// Rings the bell when the time of a round is over.
+/// Rings the bell when the time of a round is over, and the datagrams of its last milliseconds have left: they leave in
+/// batches.
 struct Clock<'a> {
     time: Option<Duration>,
     bell: Bell,
-    rang: Option<Instant>,
+    start: Instant,
+    /// What was known then.
+    ended: Option<Schedule>,
     stopping: &'a mut dyn FnMut(&Snapshot, Duration),
 }
 
 impl Watch for Clock<'_> {
     fn interval(&self) -> Option<Duration> {
-        self.time
+        self.time.map(|time| time + BATCH)
     }
 
-    fn look(&mut self, now: Instant, _snapshot: &Snapshot) {
+    fn look(&mut self, now: Instant, snapshot: &Snapshot) {
         self.bell.ring();
-        self.rang.get_or_insert(now);
+        self.ended.get_or_insert_with(|| Schedule {
+            time: now.saturating_duration_since(self.start).saturating_sub(BATCH),
+            queries: snapshot.targets.scheduled,
+            sent: snapshot.datagrams.sent,
+            received: snapshot.datagrams.received,
+        });
     }
 
     fn stopping(&mut self, snapshot: &Snapshot, grace: Duration) {
@@ -175,6 +191,8 @@ fn peak_memory() -> Option<u64> {
     Some(kibibytes * 1024)
 }
 
+/// A datagram leaves within this time of when it is planned.
+const BATCH: Duration = Duration::from_millis(5);
 /// How soon a source that had nothing is asked again.
 const A_WHILE: Duration = Duration::from_millis(10);
 /// With 40 bytes each, twice.
