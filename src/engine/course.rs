@@ -235,6 +235,10 @@ impl Engine {
             }
             if let Some(flight) = self.flights.get_mut(slot) {
                 self.reassembly.release(&mut flight.parts);
+                if status == Status::Refused {
+                    // That was about the port of the leg before.
+                    flight.icmp = None;
+                }
                 flight.begin_leg(number, &self.plans[usize::from(flight.plan)], now + self.settings.budget);
                 self.queue_follow_up(slot);
                 return true;

@@ -27,10 +27,15 @@ impl Parked {
 
 impl Engine {
     /// Records that the operating system refused to send to `to`, with its error number. `slot` is that of the
-    /// datagram, if it is known; then the error ends no other flight, even one to the same address.
+    /// datagram, if it is known; then it counts as not sent, and the error ends no other flight, even one to the same
+    /// address.
     pub fn handle_send_error(&mut self, now: Instant, slot: Option<Slot>, to: SocketAddr, os_error: i32) {
         self.datagrams.send_errors += 1;
+        let is_known = slot.is_some();
         let Some(slot) = self.flight_of(slot, &to) else { return };
+        if is_known {
+            self.unsend(slot);
+        }
         let Some(flight) = self.flights.get_mut(slot) else { return };
         flight.os_error = Some(os_error);
         self.finish(slot, Status::SendError, now);
@@ -63,9 +68,9 @@ impl Engine {
     }
 
     /// Records an ICMP error about a datagram that went to `to`, sent by the host `offender` if that is known. A closed
-    /// port ends the target at once. Any other error is remembered, and is the reason if no answer comes. An error from
-    /// a router counts like one from the host itself.
-    pub fn handle_icmp(&mut self, now: Instant, to: SocketAddr, _offender: Option<IpAddr>, icmp: Icmp) {
+    /// port ends the target at once, if the host itself says so. Any other error is remembered, and is the reason if no
+    /// answer comes: a host on the way, or a neighbour that lies, is believed no further.
+    pub fn handle_icmp(&mut self, now: Instant, to: SocketAddr, offender: Option<IpAddr>, icmp: Icmp) {
         let Some(slot) = self.flights.find(&to) else {
             self.datagrams.icmp_stray += 1;
             return;
@@ -73,7 +78,8 @@ impl Engine {
         self.datagrams.icmp_matched += 1;
         let Some(flight) = self.flights.get_mut(slot) else { return };
         flight.icmp = Some(icmp);
-        if icmp == Icmp::PortUnreachable {
+        let says_so_itself = offender.is_none_or(|offender| offender == to.ip());
+        if icmp == Icmp::PortUnreachable && says_so_itself {
             self.finish(slot, Status::Refused, now);
         } else {
             self.note(slot, Status::Unreachable);
@@ -110,6 +116,21 @@ impl Engine {
             self.handle_send_error(now, Some(slot), to, os_error);
             return;
         }
+        self.unsend(slot);
+        let Some(flight) = self.flights.get_mut(slot) else { return };
+        flight.state = state;
+        if state == State::Parked {
+            self.deadlines.set(slot.index, flight.budget);
+            self.park(slot);
+        } else {
+            self.deadlines.set(slot.index, (now + CONGESTION_PAUSE).min(flight.budget));
+        }
+    }
+
+    /// Undoes the accounting of the last datagram of a flight, which was not sent after all. Nothing is undone if something has
+    /// come in the meantime: then the flight is beyond that datagram.
+    fn unsend(&mut self, slot: Slot) {
+        let Some(flight) = self.flights.get_mut(slot).filter(|flight| flight.state == State::Waiting) else { return };
         if let Some(adaptive) = &mut self.adaptive {
             adaptive.handle_unsent(flight.last_sent, flight.last_cause);
         }
@@ -120,13 +141,6 @@ impl Engine {
         flight.tries -= 1;
         if flight.sent == 0 {
             flight.first_sent = None;
-        }
-        flight.state = state;
-        if state == State::Parked {
-            self.deadlines.set(slot.index, flight.budget);
-            self.park(slot);
-        } else {
-            self.deadlines.set(slot.index, (now + CONGESTION_PAUSE).min(flight.budget));
         }
     }
 

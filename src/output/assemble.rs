@@ -132,7 +132,11 @@ fn settle(queries: QuerySet, ended: Status, reasons: Reasons, record: &mut Serve
             any = true;
             continue;
         }
-        let reason = reasons.of(query).unwrap_or(rest);
+        let reason = match reasons.of(query) {
+            // The host itself has said that the port is closed, whatever hosts on the way had said before.
+            Some(Status::Unreachable) if ended == Status::Refused => ended,
+            reason => reason.unwrap_or(rest),
+        };
         record.set_query(query, QueryStatus::Failed(reason));
         all &= query == Query::Ping;
         if reason.strength() > strongest.strength() {

@@ -49,6 +49,44 @@ fn a_refused_send_ends_its_target_with_the_systems_reason() {
         (Status::SendError, Some("Operation not permitted (os error 1)"))
     );
     assert_eq!((scan.count(Status::Ok), scan.ledger().datagrams.send_errors), (2, 1));
+    // What never left is in no count of what was sent.
+    let left: u32 = scan.records.iter().map(|record| record.sent).sum();
+    assert_eq!((record.sent, u64::from(left)), (0, scan.ledger().datagrams.sent));
+}
+
+#[test]
+fn a_closed_port_is_closed_if_the_host_itself_says_so() {
+    let silent = || FarmSettings { silent: Share::percent(100.0), ..servers(2) };
+    let mut scan = Simulation::new(settings(), a2s(), silent());
+    scan.turn();
+    let [one, two] = [scan.sent[0].1, scan.sent[1].1];
+    let router = IpAddr::from([192, 0, 2, 1]);
+    // A host on the way may say anything of a port that it does not have.
+    scan.world().report_after(20 * MS, one, router, Icmp::PortUnreachable);
+    scan.world().report_after(20 * MS, two, router, Icmp::HostUnreachable);
+    scan.world().report_after(30 * MS, two, two.ip(), Icmp::PortUnreachable);
+    scan.run();
+    let of = |address| {
+        let record = scan.records.iter().find(|record| record.address == address).unwrap();
+        (record.status, record.query(Query::Info), record.icmp, record.sent)
+    };
+    let noted = (Status::Unreachable, QueryStatus::Failed(Status::Unreachable), Some("port_unreachable"), 3);
+    assert_eq!(of(one), noted);
+    let ended = (Status::Refused, QueryStatus::Failed(Status::Refused), Some("port_unreachable"), 1);
+    assert_eq!(of(two), ended);
+}
+
+#[test]
+fn a_closed_port_of_one_leg_is_not_in_the_row_of_another() {
+    let legs = [PortRule::Fixed(27_020), PortRule::Own].map(|port| Leg { protocol: protocol("a2s"), port }).into();
+    let mut scan =
+        Simulation::new(settings(), Plan::new(legs), FarmSettings { silent: Share::percent(100.0), ..servers(1) });
+    scan.turn();
+    let first = scan.sent[0].1;
+    scan.world().report_after(20 * MS, first, first.ip(), Icmp::PortUnreachable);
+    scan.run();
+    let record = &scan.records[0];
+    assert_eq!((record.address.port(), record.status, record.icmp), (27_015, Status::Timeout, None));
 }
 
 #[test]
@@ -106,8 +144,9 @@ fn a_target_for_which_there_is_never_room_ends_with_the_systems_reason() {
     let mut scan = Simulation::new(settings(), a2s(), servers(1));
     scan.world().system = Box::new(|_, _, _| errno(libc::ENOBUFS));
     scan.run();
-    assert_eq!((scan.records[0].status, scan.records[0].sent), (Status::SendError, 1));
+    assert_eq!((scan.records[0].status, scan.records[0].sent), (Status::SendError, 0));
     assert_eq!(scan.finished[0].os_error, Some(libc::ENOBUFS));
+    assert_eq!(scan.ledger().datagrams.sent, 0, "nothing has left");
     let congested = scan.ledger().datagrams.congested;
     assert!(congested > 100 && (scan.now - scan.began).as_secs() == 10, "{congested}");
 }
