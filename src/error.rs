@@ -58,6 +58,7 @@ impl Error {
     pub fn exit_code(&self) -> ExitCode {
         match self {
             Self::Usage(_) | Self::Input { .. } | Self::Capture(_) => ExitCode::from(USAGE),
+            Self::Output(error) if error.source.kind() == io::ErrorKind::AlreadyExists => ExitCode::from(IN_THE_WAY),
             Self::Output(_) | Self::OutputLost { .. } => ExitCode::from(OUTPUT),
             Self::Net(_) | Self::Ledger(_) | Self::Bug(_) => ExitCode::FAILURE,
         }
@@ -76,6 +77,8 @@ pub const USAGE: u8 = 2;
 pub const STOPPED: u8 = 3;
 /// Exit code of a run whose output could not be written.
 pub const OUTPUT: u8 = 4;
+/// Exit code of a run that did not begin because an earlier one has left a `.partial` file.
+pub const IN_THE_WAY: u8 = 6;
 /// Exit code of a run in which names were given up because no name server answered.
 pub const NO_NAME_SERVER: u8 = 9;
 /// Exit code of a benchmark for which a condition of `--fail-if` holds.

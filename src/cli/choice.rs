@@ -26,6 +26,15 @@ pub(crate) enum Io {
     Portable,
 }
 
+/// `--if-partial`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum IfPartial {
+    /// Keep the rows of the earlier run, and do not begin: exit code 6
+    Refuse,
+    /// Write over them
+    Discard,
+}
+
 /// `--color`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Color {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::choice::RowFormat;
+use super::choice::{IfPartial, RowFormat};
 use super::names::NameArgs;
 
 /// `fragscan list`.
@@ -64,6 +64,16 @@ pub(crate) struct ListArgs {
     /// Format of outputs without a known extension
     #[arg(short, long, value_name = "FORMAT", value_enum, ignore_case = true)]
     pub format: Option<RowFormat>,
+
+    /// What to do if an earlier run that did not end has left FILE.partial
+    #[arg(
+        long,
+        value_name = "WHAT",
+        value_enum,
+        default_value_t = IfPartial::Refuse,
+        ignore_case = true
+    )]
+    pub if_partial: IfPartial,
 
     /// Explain each datagram that is not used, with a hex dump of its head
     #[arg(short, long)]

@@ -124,6 +124,7 @@ Exit codes:
   3  stopped early, or with --strict an incomplete list
   4  output could not be written
   5  a condition of `bench --fail-if` holds
+  6  an earlier run has left FILE.partial, see `scan --if-partial`
   9  no name server answered, and names were given up";
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::choice::{Color, Io, Order, Query, RowFormat};
+use super::choice::{Color, IfPartial, Io, Order, Query, RowFormat};
 use super::list::{SendingArgs, SteamArgs};
 use super::names::NameArgs;
 use super::protocol::{self, Protocol};
@@ -223,6 +223,17 @@ pub(crate) struct ScanArgs {
     /// Write the run's metadata to FILE too [always: OUTPUT.meta.json beside each output file]
     #[arg(long, value_name = "FILE", help_heading = "Output", alias = "metadata-file")]
     pub metadata: Option<PathBuf>,
+
+    /// What to do if an earlier run that did not end has left FILE.partial
+    #[arg(
+        long,
+        value_name = "WHAT",
+        value_enum,
+        default_value_t = IfPartial::Refuse,
+        ignore_case = true,
+        help_heading = "Output"
+    )]
+    pub if_partial: IfPartial,
 
     /// When to colour tables
     #[arg(

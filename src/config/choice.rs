@@ -4,7 +4,7 @@ use crate::cli::choice;
 use crate::cli::protocol::Protocols;
 use crate::farm::{FarmSettings, Speaks};
 use crate::net::options::IoPath;
-use crate::output::{Format, ReaderFormat};
+use crate::output::{Format, Leftover, ReaderFormat};
 use crate::protocol::Style;
 use crate::record::{Query, QuerySet};
 use crate::target::Order;
@@ -40,6 +40,15 @@ impl From<choice::Io> for IoPath {
         match word {
             choice::Io::Auto | choice::Io::Mmsg => Self::Mmsg,
             choice::Io::Portable => Self::Portable,
+        }
+    }
+}
+
+impl From<choice::IfPartial> for Leftover {
+    fn from(word: choice::IfPartial) -> Self {
+        match word {
+            choice::IfPartial::Refuse => Self::Refuse,
+            choice::IfPartial::Discard => Self::Discard,
         }
     }
 }

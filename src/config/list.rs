@@ -35,6 +35,7 @@ pub(crate) fn list(args: ListArgs, terminal: bool) -> Result<ScanConfig, Error> 
                 lists: Vec::new(),
                 always: true,
             }),
+            leftover: args.if_partial.into(),
             ..OutputOptions::default()
         },
         ..ScanOptions::default()

@@ -8,7 +8,7 @@ use super::limits::Limits;
 use crate::dns::Family;
 use crate::games::Game;
 use crate::net::options::{IoPath, Local};
-use crate::output::{Filter, Format};
+use crate::output::{Filter, Format, Leftover};
 use crate::protocol::AnyProtocol;
 use crate::record::Selection;
 use crate::target::{Order, Ports};
@@ -159,6 +159,8 @@ pub struct OutputOptions {
     pub metadata: Option<PathBuf>,
     /// Flags answers that many ports of an address give.
     pub flag_clones: bool,
+    /// What to do about what an earlier run has left in a `.partial` file.
+    pub leftover: Leftover,
 }
 
 /// One output.

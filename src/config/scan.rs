@@ -88,6 +88,7 @@ pub(crate) fn scan(args: ScanArgs, terminal: bool) -> Result<ScanConfig, Error> 
             names: args.names,
             metadata: args.metadata,
             flag_clones: args.flag_clones,
+            leftover: args.if_partial.into(),
         },
         seed: args.seed,
         arguments: Vec::new(),

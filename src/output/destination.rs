@@ -6,6 +6,7 @@ use std::os::fd::AsFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
+use jiff::Timestamp;
 use sha2::{Digest, Sha256};
 
 /// Somewhere to write to.
@@ -23,6 +24,17 @@ enum Kind {
     File { file: File, partial: PathBuf, path: PathBuf, committed: bool },
     /// A device, a pipe or the like, written directly.
     Stream(Box<dyn Write + Send>),
+}
+
+/// What to do about the rows that an earlier run has left in `FILE.partial`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Leftover {
+    /// Keep them, and do not begin.
+    #[default]
+    Refuse,
+    /// Write over them.
+    Discard,
 }
 
 /// An output that failed.
@@ -51,12 +63,21 @@ impl Destination {
 
     /// Standard output for `-`, else a file.
     pub fn named(path: &Path) -> Result<Self, OutputError> {
-        if is_stdout(path) { Ok(Self::stdout()) } else { Self::file(path) }
+        Self::named_beside(path, Leftover::Discard)
+    }
+
+    /// The same, where an earlier run may have left something over.
+    pub(crate) fn named_beside(path: &Path, leftover: Leftover) -> Result<Self, OutputError> {
+        if is_stdout(path) { Ok(Self::stdout()) } else { Self::file_beside(path, leftover) }
     }
 
     /// The file at `path`: a regular one is written as `FILE.partial` until [`Destination::commit`], so that an earlier
-    /// file stays whole until there is a better one.
+    /// file stays whole until there is a better one. What an earlier run left over under that name is discarded.
     pub fn file(path: &Path) -> Result<Self, OutputError> {
+        Self::file_beside(path, Leftover::Discard)
+    }
+
+    fn file_beside(path: &Path, leftover: Leftover) -> Result<Self, OutputError> {
         let name = path.display().to_string();
         let failed = |operation| move |source| OutputError { operation, name: path.display().to_string(), source };
         let special = path.starts_with("/dev") || path.starts_with("/proc");
@@ -80,11 +101,15 @@ impl Destination {
                     path.to_owned()
                 };
                 let partial = partial(&path);
-                let file = create_alone(&partial).map_err(|source| OutputError {
-                    operation: "creating",
-                    name: partial.display().to_string(),
-                    source,
-                })?;
+                let named = |operation| {
+                    let name = partial.display().to_string();
+                    move |source| OutputError { operation, name, source }
+                };
+                let file = create_alone(&partial).map_err(named("creating"))?;
+                if leftover == Leftover::Refuse {
+                    refuse_leftover(&file).map_err(named("creating"))?;
+                }
+                file.set_len(0).map_err(named("emptying"))?;
                 if let Ok(metadata) = fs::metadata(&path) {
                     // The new file is as private as the old one. If that fails it is as private as any new file.
                     let _ = file.set_permissions(metadata.permissions());
@@ -200,7 +225,7 @@ fn unbuffered_stdout() -> Box<dyn Write + Send> {
     }
 }
 
-/// Creates a file, or empties it, unless another process is writing it.
+/// Creates a file, or opens it as it is, unless another process is writing it.
 fn create_alone(path: &Path) -> io::Result<File> {
     // The name is our own: whoever has made a link of it would have another file overwritten.
     let mut options = OpenOptions::new();
@@ -210,8 +235,22 @@ fn create_alone(path: &Path) -> io::Result<File> {
         // A file system without locks is no reason not to write.
         Err(TryLockError::Error(_)) | Ok(()) => {}
     }
-    file.set_len(0)?;
     Ok(file)
+}
+
+/// Refuses to empty a file with something in it.
+fn refuse_leftover(file: &File) -> io::Result<()> {
+    let metadata = file.metadata()?;
+    if metadata.len() == 0 {
+        return Ok(());
+    }
+    let written = metadata.modified().ok().and_then(|time| Timestamp::try_from(time).ok());
+    let when = written.map(|time| format!(", written until {time:.0}")).unwrap_or_default();
+    let what = format!(
+        "{} bytes of an earlier run that did not end are there{when}: move the file away, or write --if-partial discard",
+        metadata.len()
+    );
+    Err(io::Error::new(io::ErrorKind::AlreadyExists, what))
 }
 
 /// True for `-` and for the names by which the system knows standard output: opened by its name, a file to which it was

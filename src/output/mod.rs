@@ -24,7 +24,7 @@ pub(crate) mod writer;
 
 pub use assemble::{Assembler, Epoch};
 pub(crate) use clones::Clones;
-pub use destination::{Destination, OutputError};
+pub use destination::{Destination, Leftover, OutputError};
 pub(crate) use destination::{is_stdout, partial};
 pub use filter::{Filter, FilterError};
 pub use list_report::ListReport;

@@ -20,7 +20,7 @@ use crate::net::driver::{Stop, Stopper, Watch, read_clocks};
 use crate::net::socket;
 use crate::output::metadata::SettingsInForce;
 use crate::output::writer::Writer;
-use crate::output::{Assembler, Clones, Destination, Epoch, FileSink, Look, NameLog, OutputError, Raw, Sink};
+use crate::output::{Assembler, Clones, Destination, Epoch, FileSink, Leftover, Look, NameLog, OutputError, Raw, Sink};
 use crate::record::{Selection, ServerRecord};
 use crate::target::Source;
 
@@ -133,12 +133,16 @@ impl<'a> Scan<'a> {
         let ScanOptions { input, limits, network, output, seed, arguments } = options;
         let seed = seed.unwrap_or(unix_us.unsigned_abs());
         let order = input.order;
-        let OutputOptions { outputs, selection, condition, raw, names, metadata, flag_clones } = output;
+        let OutputOptions { outputs, selection, condition, raw, names, metadata, flag_clones, leftover } = output;
         let open_all = || {
-            let rows = outputs.iter().map(|output| open(output, selection.as_ref(), look));
+            let rows = outputs.iter().map(|output| open(output, selection.as_ref(), look, leftover));
             let rows = rows.collect::<Result<Vec<_>, _>>()?;
-            let named = |path: Option<PathBuf>| path.map(|path| Destination::named(&path)).transpose();
-            Ok::<_, OutputError>((rows, named(raw)?, named(names)?.map(NameLog::new), named(metadata)?))
+            let named = |path: Option<PathBuf>, leftover| {
+                path.map(|path| Destination::named_beside(&path, leftover)).transpose()
+            };
+            let names = named(names, leftover)?.map(NameLog::new);
+            // Metadata say nothing without the rows that they are about.
+            Ok::<_, OutputError>((rows, named(raw, leftover)?, names, named(metadata, Leftover::Discard)?))
         };
         let (ready, (rows, raw, names, metadata)) = match source {
             None => {
@@ -268,8 +272,13 @@ pub(super) fn start_farm(settings: FarmSettings) -> Result<Serving, Error> {
 }
 
 /// Opens `output`; a table has this `look`.
-fn open(output: &Output, selection: Option<&Selection>, look: Look) -> Result<FileSink, OutputError> {
-    let destination = Destination::named(output.path.as_deref().unwrap_or(Path::new("-")))?;
+fn open(
+    output: &Output,
+    selection: Option<&Selection>,
+    look: Look,
+    leftover: Leftover,
+) -> Result<FileSink, OutputError> {
+    let destination = Destination::named_beside(output.path.as_deref().unwrap_or(Path::new("-")), leftover)?;
     Ok(FileSink::new(output.format.writer(selection, look), destination))
 }
 

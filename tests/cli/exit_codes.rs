@@ -242,3 +242,27 @@ fn no_input_is_overwritten_however_it_is_named() {
     assert_eq!(linked.code, Some(4), "{linked}");
     assert_eq!(folder.read("in.csv"), b"127.0.0.1:9\n");
 }
+
+#[test]
+fn what_an_earlier_run_has_left_is_kept_until_it_may_be_discarded() {
+    let folder = Folder::new();
+    for (left, more) in [("servers.csv.partial", &[][..]), ("raw.pcapng.partial", &["--raw", "raw.pcapng"])] {
+        folder.write("servers.csv", "of yesterday\n");
+        folder.write(left, "rows of an hour\n");
+        let scan = [&["scan", "farm:5", "-q", "-o", "servers.csv", "-o", "servers.ndjson"], more].concat();
+        let refused = folder.run(&scan);
+        assert_eq!(refused.code, Some(6), "{refused}");
+        let said = format!("creating {left}: 16 bytes of an earlier run that did not end are there, written until 20");
+        assert!(refused.stderr.contains(&said), "{refused}");
+        assert!(refused.stderr.contains("move the file away, or write --if-partial discard"), "{refused}");
+        assert_eq!(folder.read(left), b"rows of an hour\n");
+        assert_eq!(folder.read("servers.csv"), b"of yesterday\n");
+        assert_eq!(folder.names().iter().filter(|name| name.ends_with(".partial")).count(), 1, "{:?}", folder.names());
+        folder.run_well(&[&scan[..], &["--if-partial", "discard"]].concat());
+        assert_eq!(folder.table("servers.csv").rows.len(), 5);
+        assert!(!folder.names().iter().any(|name| name.ends_with(".partial")), "{:?}", folder.names());
+    }
+    // One in which nothing is is in nobody's way.
+    folder.write("servers.csv.partial", "");
+    folder.run_well(&["scan", "farm:5", "-q", "-o", "servers.csv"]);
+}
