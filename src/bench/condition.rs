@@ -53,7 +53,7 @@ fn condition(
         Unit::ShareOrNumber(_) => (metric, percent(value), "0.1% or 10"),
         Unit::Rate => (metric, rate(value), "10k"),
     };
-    let limit = limit.ok_or_else(|| format!("{text:?}: {name} is compared with something like {example}"))?;
+    let limit = limit.ok_or_else(|| format!("{text:?}: invalid value for {name}: write a value such as {example}"))?;
     Ok(Condition { text: text.to_owned(), metric, above, or_equal, limit })
 }
 
@@ -84,10 +84,19 @@ impl fmt::Display for Held<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Condition { text, metric, .. } = self.condition;
         match self.value {
+            // A number of queries is whole.
+            Some(value) if is_number(metric) => {
+                write!(f, "{text} holds: {metric} is {value}")
+            }
             Some(value) => write!(f, "{text} holds: {metric} is {value:.3}"),
             None => write!(f, "{text} holds: nothing was answered, so there is no {metric}"),
         }
     }
+}
+
+/// Whether the metric is a number of queries.
+fn is_number(metric: &str) -> bool {
+    NAMES.iter().any(|(.., unit)| matches!(unit, Unit::ShareOrNumber(number) if *number == metric))
 }
 
 enum Unit {
@@ -165,12 +174,12 @@ mod tests {
             ("", "is no condition: write it as p99>50ms"),
             ("p99", "is no condition"),
             ("p98>5ms", "\"p98\" is not measured: known are p50, p90"),
-            ("p99>5", "p99 is compared with something like 50ms"),
-            ("loss>1", "loss is compared with something like 0.1%"),
-            ("loss>NaN%", "loss is compared with"),
-            ("failed>x", "failed is compared with something like 0.1% or 10"),
-            ("failed>200%", "failed is compared with something like 0.1% or 10"),
-            ("rate<fast", "rate is compared with something like 10k"),
+            ("p99>5", "invalid value for p99: write a value such as 50ms"),
+            ("loss>1", "invalid value for loss: write a value such as 0.1%"),
+            ("loss>NaN%", "invalid value for loss"),
+            ("failed>x", "invalid value for failed: write a value such as 0.1% or 10"),
+            ("failed>200%", "invalid value for failed: write a value such as 0.1% or 10"),
+            ("rate<fast", "invalid value for rate: write a value such as 10k"),
             ("p99>50ms,", "\"\" is no condition"),
         ] {
             let message = read(bad).unwrap_err();

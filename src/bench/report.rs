@@ -258,7 +258,7 @@ fn summary(text: &mut String, report: &Report, rounds: &[&Round]) {
     if let Some(Spread { max, .. }) = spread("longest_stall_ms").filter(|spread| spread.max >= NOTICEABLE_MS) {
         let _ = writeln!(
             text,
-            "fragscan itself stood still for up to {max:.0} ms: this machine was busy, and these times include that"
+            "fragscan itself stalled for up to {max:.0} ms because this machine was busy; the times above include the stall"
         );
     }
 }

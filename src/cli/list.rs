@@ -12,7 +12,7 @@ use super::names::NameArgs;
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct ListArgs {
-    /// Where the lists are: valve-master://HOST:PORT?region=all&filter=/appid/730, hl1-master://HOST:PORT,
+    /// Lists to request: valve-master://HOST:PORT?region=all&filter=/appid/730, hl1-master://HOST:PORT,
     /// quake3-master://HOST:PORT?protocol=68&game=NAME or steam-api:?filter=/appid/730
     #[arg(value_name = "URL", required = true)]
     pub from: Vec<String>,
@@ -37,11 +37,11 @@ pub(crate) struct ListArgs {
     #[arg(long)]
     pub include_private: bool,
 
-    /// Wait for the answer to a first try; doubles with each retry, up to 8 s
+    /// Wait this long for an answer to the first try; the wait doubles with each retry, up to 8 s
     #[arg(long, value_name = "TIME", default_value = "1s")]
     pub timeout: String,
 
-    /// Further tries of each request after silence, before the list server is left alone for a while
+    /// Retry each request this many times before pausing for this list server
     #[arg(long, value_name = "N", default_value_t = 2)]
     pub retries: u32,
 
@@ -75,11 +75,11 @@ pub(crate) struct ListArgs {
     )]
     pub if_partial: IfPartial,
 
-    /// Explain each datagram that is not used, with a hex dump of its head
+    /// Explain each discarded datagram, with a hex dump of its first bytes
     #[arg(short, long)]
     pub verbose: bool,
 
-    /// Print a line of progress every five seconds where there is no terminal for a bar
+    /// Print a progress line every five seconds if no progress bar can be shown
     #[arg(long)]
     pub progress: bool,
 
@@ -91,7 +91,8 @@ pub(crate) struct ListArgs {
 /// What is asked of Steam's lists, and how. Both commands have the lists themselves in an argument `from`.
 #[derive(Debug, Args)]
 pub(crate) struct SteamArgs {
-    /// Ask valve-master and steam-api lists for servers of this Steam application only; may be repeated
+    /// Request only servers of this Steam application from valve-master and steam-api lists; may be repeated, for one list
+    /// per application
     #[arg(long = "app", value_name = "ID", requires = "from")]
     pub apps: Vec<u32>,
 
@@ -107,7 +108,7 @@ pub(crate) struct SteamArgs {
 /// Where datagrams are sent from.
 #[derive(Debug, Args)]
 pub(crate) struct SendingArgs {
-    /// Send from this address of ours; once for IPv4 and once for IPv6
+    /// Send from this local address; may be given once for IPv4 and once for IPv6
     #[arg(long, value_name = "IP", help_heading = "Network", alias = "bind")]
     pub source_ip: Vec<IpAddr>,
 
@@ -124,8 +125,9 @@ const EXAMPLES: &str = "\
 Examples:
   fragscan list valve-master://master.example.com:27010?filter=/gamedir/valve
   fragscan list 'quake3-master://master.example.com?protocol=71&game=Quake3Arena' -o list.csv
-  fragscan scan --from valve-master://master.example.com:27010 -o servers.csv      lists them and asks them
+  fragscan scan --from valve-master://master.example.com:27010 -o servers.csv      list, then scan
 
 Regions: all, us-east, us-west, south-america, europe, asia, australia, middle-east, africa.
-A server that two lists name is printed once. Addresses that nobody can ask, and private ones, are left out.
+A server that two lists name is printed once. fragscan leaves out addresses
+that cannot be asked, and private ones unless you give --include-private.
 Exit code 3 with --strict if a list is incomplete.";

@@ -110,22 +110,22 @@ Examples:
   fragscan scan -i servers.txt -o servers.csv       every address in a file
   fragscan query 192.0.2.10:27015                   one server, everything it says
   fragscan scan --from valve-master://HOST:27010    every server that a list server names
-  fragscan doctor --rate 50k                        what of this machine would lose datagrams
-  fragscan bench farm:5000 --rate 20000             how many answers a second, and how fast
-  fragscan query --game dayz 192.0.2.10:2302        one by the port for players
+  fragscan doctor --rate 50k                        find what would make this machine lose datagrams
+  fragscan bench farm:5000 --rate 20000             answers per second, and round-trip times
+  fragscan query --game dayz 192.0.2.10:2302        one server, by its game port
   fragscan fields                                   what the columns mean
 
-@FILE stands for the arguments that FILE holds, one a line.
+@FILE is replaced by the arguments in FILE, one per line.
 
 Exit codes:
   0  done
-  1  anything else
-  2  usage
-  3  stopped early, or with --strict an incomplete list
+  1  any other failure; with query: a server did not answer
+  2  wrong usage, or nothing to ask
+  3  stopped early; with --strict: a list is incomplete
   4  output could not be written
   5  a condition of `bench --fail-if` holds
   6  an earlier run has left FILE.partial, see `scan --if-partial`
-  9  no name server answered, and names were given up";
+  9  no name server answered; fragscan gave up the remaining names";
 
 #[cfg(test)]
 mod tests {

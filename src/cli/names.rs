@@ -12,12 +12,12 @@ pub(crate) struct NameArgs {
     #[arg(long, value_name = "ADDRESS", help_heading = "Names")]
     pub resolver: Vec<String>,
 
-    /// Wait for a name server's answer to a first try; doubles with each retry, up to four times as long; each question
-    /// has five tries
+    /// Wait this long for a name server's answer to the first try; the wait doubles with each retry, up to four times this
+    /// value; fragscan tries each DNS query five times
     #[arg(long, value_name = "TIME", default_value = "1s", help_heading = "Names")]
     pub dns_timeout: String,
 
-    /// Family of the addresses of names that are asked
+    /// Resolve names to addresses of this family
     #[arg(
         long,
         value_name = "FAMILY",

@@ -98,7 +98,7 @@ impl ValueEnum for Master {
 }
 
 fn auto() -> PossibleValue {
-    PossibleValue::new("auto").help("Try one after another until one is answered")
+    PossibleValue::new("auto").help("Try all protocols in turn until the server answers one")
 }
 
 fn named(protocol: AnyProtocol) -> PossibleValue {

@@ -18,8 +18,8 @@ pub(crate) struct QueryArgs {
     #[arg(long, value_name = "NAME", value_parser = protocol::to_ask(), default_value = "a2s", ignore_case = true)]
     pub protocol: Protocol,
 
-    /// Game of addresses that name no protocol: a port that they name is the one for players, and the port for queries
-    /// follows from it; see `fragscan games`. May be repeated: one game after another is tried
+    /// Derive the query port of addresses that name no protocol from their game port, by the rules of this game (see
+    /// `fragscan games`); may be repeated: fragscan tries the games in this order
     #[arg(long = "game", value_name = "KEY", conflicts_with = "protocol")]
     pub games: Vec<String>,
 
@@ -34,11 +34,11 @@ pub(crate) struct QueryArgs {
     )]
     pub queries: Vec<Query>,
 
-    /// Wait for the answer to a first try; doubles with each retry, up to 8 s
+    /// Wait this long for an answer to the first try; the wait doubles with each retry, up to 8 s
     #[arg(long, value_name = "TIME", default_value = "1s")]
     pub timeout: String,
 
-    /// Further tries of each step after silence
+    /// Retry each step this many times if no answer comes
     #[arg(long, value_name = "N", default_value_t = 2)]
     pub retries: u32,
 

@@ -13,9 +13,9 @@ use super::protocol::{self, Protocol};
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct ScanArgs {
-    /// Whom to ask: [PROTOCOL://]HOST[:PORT[-PORT][,PORT…]]; HOST is an IPv4 or [IPv6] address, a range a-b, a CIDR
-    /// block or a name; GAME:// is --game for one target; farm:N is N simulated servers, 'farm:N?loss=5%&silent=10%'
-    /// worse ones
+    /// Targets: [PROTOCOL://]HOST[:PORT[-PORT][,PORT…]]. HOST is an IPv4 or [IPv6] address, a range a-b, a CIDR block or
+    /// a name; a link-local address needs its interface: [fe80::1%eth0]. GAME:// in place of PROTOCOL:// applies --game to
+    /// one target. farm:N simulates N servers; 'farm:N?loss=5%&silent=10%' adds faults
     #[arg(value_name = "TARGET")]
     pub targets: Vec<String>,
 
@@ -37,7 +37,7 @@ pub(crate) struct ScanArgs {
     #[arg(long = "input-where", value_name = "CONDITIONS", help_heading = "Targets")]
     pub input_condition: Vec<String>,
 
-    /// Ask the servers of a list while it comes in: valve-master://HOST:PORT?region=all&filter=/appid/730,
+    /// Scan the servers of a list while the list is still arriving: valve-master://HOST:PORT?region=all&filter=/appid/730,
     /// hl1-master://HOST:PORT, quake3-master://HOST:PORT?protocol=68&game=NAME or steam-api:?filter=/appid/730; may be
     /// repeated
     #[arg(long, value_name = "URL", help_heading = "Targets")]
@@ -51,8 +51,8 @@ pub(crate) struct ScanArgs {
     #[arg(short, long, value_name = "PORTS", help_heading = "Targets")]
     pub ports: Option<String>,
 
-    /// Protocol of targets that name none [default: a2s, or for servers from a list, the protocol that such lists are
-    /// for]
+    /// Use this protocol for targets that name none [default: a2s; for servers from a list, the default protocol of that
+    /// list type]
     #[arg(
         long,
         value_name = "NAME",
@@ -62,8 +62,8 @@ pub(crate) struct ScanArgs {
     )]
     pub protocol: Option<Protocol>,
 
-    /// Game of targets that name no protocol: a port that they name is the one for players, and the port for queries
-    /// follows from it; see `fragscan games`. May be repeated: one game after another is tried
+    /// Derive the query port of targets that name no protocol from their game port, by the rules of this game (see
+    /// `fragscan games`); may be repeated: fragscan tries the games in this order
     #[arg(long = "game", value_name = "KEY", help_heading = "Targets", conflicts_with = "protocol")]
     pub games: Vec<String>,
 
@@ -125,17 +125,17 @@ pub(crate) struct ScanArgs {
     #[arg(long, help_heading = "Targets")]
     pub strict: bool,
 
-    /// Most datagrams per second, as in 2000, 50k or max; auto begins at 2000 and grows while nothing is lost, up to
-    /// 50k, and auto:RATE up to RATE [default: 2000; max if every target is on loopback]
+    /// Send at most this many datagrams per second, as in 2000, 50k or max; auto starts at 2000 and grows up to 50k while
+    /// nothing is lost; auto:RATE grows up to RATE [default: 2000; max if every target is on loopback]
     #[arg(short, long, value_name = "RATE", help_heading = "Pace", alias = "max-rate")]
     pub rate: Option<String>,
 
-    /// Most bits per second with IP and UDP headers, as in 5M or max [default: max]
+    /// Send at most this many bits per second, including IP and UDP headers, as in 5M or max [default: max]
     #[arg(short = 'B', long, value_name = "RATE", help_heading = "Pace")]
     pub bandwidth: Option<String>,
 
-    /// Most datagrams per second to one address after a burst of three, or max [default: 3; max if every target is on
-    /// loopback]
+    /// Send at most this many datagrams per second to one address, after a burst of three, or max [default: 3; max if
+    /// every target is on loopback]
     #[arg(long, value_name = "RATE", help_heading = "Pace")]
     pub host_rate: Option<String>,
 
@@ -143,20 +143,21 @@ pub(crate) struct ScanArgs {
     #[arg(long, value_name = "RATE", default_value = "30", help_heading = "Pace")]
     pub list_rate: String,
 
-    /// Wait for the answer to a first try; doubles with each retry, up to 8 s
+    /// Wait this long for an answer to the first try; the wait doubles with each retry, up to 8 s
     #[arg(long, value_name = "TIME", default_value = "1s", help_heading = "Pace")]
     pub timeout: String,
 
-    /// Further tries of each step after silence
+    /// Retry each step this many times if no answer comes
     #[arg(long, value_name = "N", default_value_t = 2, help_heading = "Pace")]
     pub retries: u32,
 
-    /// Longest time for one target in one protocol and at one port, however it answers [default: 10s, or what
-    /// the tries of one step and three time-outs more take, and 5s for each query after the first]
+    /// Give up a target after this time, per protocol and port, even if it still answers [default: 10s, or the time of all
+    /// tries of one step plus three timeouts if that is longer; plus 5s for each query after the first]
     #[arg(long, value_name = "TIME", help_heading = "Pace")]
     pub target_timeout: Option<String>,
 
-    /// Most targets in flight; auto begins at 1000 and grows while nothing is lost, up to 65536, and auto:N up to N
+    /// Keep at most this many targets in flight; auto starts at 1000 and grows up to 65536 while nothing is lost; auto:N
+    /// grows up to N
     #[arg(long, value_name = "N", default_value = "10000", help_heading = "Pace")]
     pub window: String,
 
@@ -179,7 +180,7 @@ pub(crate) struct ScanArgs {
     )]
     pub io: Io,
 
-    /// Sockets, each with buffers of its own; an address always belongs to the same one
+    /// Open this many sockets, each with its own buffers; all datagrams to one address use the same socket
     #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Network")]
     pub sockets: usize,
 
@@ -206,17 +207,17 @@ pub(crate) struct ScanArgs {
     #[arg(long = "where", value_name = "CONDITIONS", help_heading = "Output")]
     pub condition: Vec<String>,
 
-    /// Flag servers as same_answer whose name, map and players twenty other ports of their address gave before; takes
-    /// 80 bytes of memory at most for each address
+    /// Flag a server as same_answer if twenty other ports of its address have already given the same name, map and
+    /// players; takes at most 80 bytes of memory per address
     #[arg(long, help_heading = "Output")]
     pub flag_clones: bool,
 
-    /// Keep every datagram that came from a server while it was being asked, and the first one to each, in FILE.pcapng,
-    /// which `fragscan decode`, Wireshark and tcpdump read
+    /// Save the datagrams received from each server during its query, and the first one sent to it, to FILE; the name must
+    /// end in .pcapng. `fragscan decode`, Wireshark and tcpdump can read it
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub raw: Option<PathBuf>,
 
-    /// Write where each name led to FILE, as CSV: name, ip, port (if an SRV record says one), error
+    /// Write the result of each name lookup to FILE, as CSV: name, ip, port (if an SRV record gives one), error
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub names: Option<PathBuf>,
 
@@ -246,11 +247,11 @@ pub(crate) struct ScanArgs {
     )]
     pub color: Color,
 
-    /// Explain each datagram that is not used, with a hex dump of its head
+    /// Explain each discarded datagram, with a hex dump of its first bytes
     #[arg(short, long, help_heading = "Output")]
     pub verbose: bool,
 
-    /// Print a line of progress every five seconds where there is no terminal for a bar
+    /// Print a progress line every five seconds if no progress bar can be shown
     #[arg(long, help_heading = "Output")]
     pub progress: bool,
 

@@ -175,7 +175,7 @@ fn describe(snapshot: &Snapshot, rate: f64, elapsed: Duration) -> String {
     format!("{done}, {} left", clock(left))
 }
 
-/// How far lists have come whose servers are not asked; nobody knows how long they are.
+/// Describes the progress of lists whose servers are only printed; their length is not known in advance.
 fn describe_list(snapshot: &Snapshot, elapsed: Duration) -> String {
     let requests = match snapshot.datagrams.sent {
         // Lists of the Steam Web API are not asked with datagrams.

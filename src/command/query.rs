@@ -32,7 +32,7 @@ pub(super) fn run(args: QueryArgs) -> Result<ExitCode, Error> {
     let tally = run.account().tally();
     let left_out = tally.invalid + tally.excluded.total();
     if left_out > 0 {
-        say(&format_args!("{left_out} of these addresses are special-purpose and not asked"));
+        say(&format_args!("{} will not be asked: reserved, or not allowed as a target", count(left_out, "target")));
     }
     let watching = Watching::begin()?;
     watching.stop(run.stopper());
@@ -50,7 +50,7 @@ pub(super) fn run(args: QueryArgs) -> Result<ExitCode, Error> {
     Ok(if answered == asked && asked > 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// Says what takes a while, so that nobody takes silence for a program that hangs.
+/// Reports what fragscan is waiting for, so that a long wait does not look like a hang.
 struct Waiting {
     addresses: Vec<String>,
     settings: Settings,
@@ -58,7 +58,7 @@ struct Waiting {
     said: Option<For>,
 }
 
-/// What is waited for.
+/// What fragscan is waiting for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum For {
     Names,
@@ -70,7 +70,7 @@ impl Watch for Waiting {
         Some(A_WHILE)
     }
 
-    /// Says each thing once, after a while.
+    /// Prints each message once, if the wait lasts longer than [`A_WHILE`].
     fn look(&mut self, _: Instant, snapshot: &Snapshot) {
         let what = if self.account.names().unfinished > 0 { For::Names } else { For::Answers };
         if self.said.replace(what) != Some(what) {
@@ -95,15 +95,19 @@ impl Waiting {
                 let whom = one.map_or_else(|| count(in_flight, "server"), str::to_owned);
                 let seconds = self.settings.patience().as_secs_f64();
                 match self.settings.retries {
-                    0 => format!("waiting for {whom}: each query is tried once, for {seconds} s"),
-                    retries => format!("waiting for {whom}: {} tries of each query take {seconds} s", retries + 1),
+                    0 => format!("waiting for {whom}: 1 try per query, {seconds} s without an answer"),
+                    retries => format!(
+                        "waiting for {whom}: up to {} tries per query, {seconds} s in all if no answer comes; --timeout and \
+                         --retries change this",
+                        retries + 1
+                    ),
                 }
             }
         }
     }
 }
 
-/// How long silence needs no explanation.
+/// How long fragscan waits before it prints a message.
 const A_WHILE: Duration = Duration::from_secs(1);
 
 #[cfg(test)]
@@ -124,9 +128,15 @@ mod tests {
     fn what_is_waited_for_has_its_name_or_number_and_its_end() {
         let one = waiting(&["play.example.net"]);
         assert_eq!(one.line(For::Names, 0), "looking up play.example.net");
-        assert_eq!(one.line(For::Answers, 1), "waiting for play.example.net: 3 tries of each query take 7 s");
+        assert_eq!(
+            one.line(For::Answers, 1),
+            "waiting for play.example.net: up to 3 tries per query, 7 s in all if no answer comes; --timeout and --retries change this"
+        );
         let two = waiting(&["127.0.0.1:9", "127.0.0.2:9"]);
         assert_eq!(two.line(For::Names, 0), "looking up names");
-        assert_eq!(two.line(For::Answers, 1), "waiting for 1 server: 3 tries of each query take 7 s");
+        assert_eq!(
+            two.line(For::Answers, 1),
+            "waiting for 1 server: up to 3 tries per query, 7 s in all if no answer comes; --timeout and --retries change this"
+        );
     }
 }

@@ -31,8 +31,8 @@ pub(crate) struct Resolver {
     lookups: Slab<Lookup>,
     /// Lookups whose question was not asked yet.
     fresh: VecDeque<usize>,
-    /// Those whose question is to be asked again, by the tries that they had. Who had fewer comes first: it has likely lost
-    /// a datagram, while the servers of the others are likely silent.
+    /// Lookups to be repeated, by number of tries. Those with fewer tries go first: they have probably lost a datagram, while
+    /// the name servers of the others are probably silent.
     again: [VecDeque<usize>; TRIES as usize],
     /// Those whose question is to be asked over TCP.
     cut: VecDeque<usize>,

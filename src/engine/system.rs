@@ -68,8 +68,8 @@ impl Engine {
     }
 
     /// Records an ICMP error about a datagram that went to `to`, sent by the host `offender` if that is known. A closed
-    /// port ends the target at once, if the host itself says so. Any other error is remembered, and is the reason if no
-    /// answer comes: a host on the way, or a neighbour that lies, is believed no further.
+    /// port ends the target at once, if the host itself says so. Any other error is kept as the reason in case no
+    /// answer comes: it may come from a router, or be forged.
     pub fn handle_icmp(&mut self, now: Instant, to: SocketAddr, offender: Option<IpAddr>, icmp: Icmp) {
         let Some(slot) = self.flights.find(&to) else {
             self.datagrams.icmp_stray += 1;

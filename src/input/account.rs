@@ -100,14 +100,14 @@ pub(crate) fn why_nothing(tally: &Tally) -> String {
 pub(crate) fn what_is_left_out(tally: &Tally) -> String {
     let Tally { read, invalid, excluded, .. } = tally;
     if *read == 0 {
-        return "no target was named".into();
+        return "the input contains no targets".into();
     }
     let reasons = [
-        (ExclusionReason::Reserved, "in networks that are reserved, such as those for documentation, and never asked"),
-        (ExclusionReason::Private, "private, which are left out without --include-private unless they are arguments"),
-        (ExclusionReason::Listed, "excluded by you"),
+        (ExclusionReason::Reserved, "in reserved networks, such as those for documentation"),
+        (ExclusionReason::Private, "private: add --include-private to ask them"),
+        (ExclusionReason::Listed, "excluded by --exclude or --exclude-file"),
     ];
     let reasons = reasons.into_iter().filter(|(reason, _)| excluded[*reason] > 0);
     let reasons: Vec<_> = reasons.map(|(reason, why)| format!("; {} {why}", excluded[reason])).collect();
-    format!("of {read} targets read, {invalid} are invalid{}", reasons.concat())
+    format!("{read} read, {invalid} invalid{}", reasons.concat())
 }

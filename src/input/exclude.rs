@@ -9,8 +9,8 @@ use crate::error::Error;
 use crate::output::Filter;
 use crate::target::{Exclusions, Hosts, TargetSpec, Zones};
 
-/// Reads what `options` leave out, and notes the files in `files`. A line that cannot be read is an error: what was meant to be left
-/// out must not be asked.
+/// Reads the exclusions in `options`, and records the files in `files`. A line that cannot be read is an error: fragscan must
+/// not ask what the user meant to exclude.
 pub(super) fn read(options: &InputOptions, reading: &Reading, files: &mut FilesRead) -> Result<Zones, Error> {
     let mut exclusions = Exclusions::new(options.include_private);
     for text in &options.exclude {
@@ -27,7 +27,7 @@ pub(super) fn read(options: &InputOptions, reading: &Reading, files: &mut FilesR
             });
             excluded.map_err(|reason| Error::usage(format!("{}:{number}: {reason}", path.display())))
         })?;
-        files.remarks.extend(read.emptiness.map(|emptiness| format!("{emptiness}: nothing is excluded because of it")));
+        files.remarks.extend(read.emptiness.map(|emptiness| format!("{emptiness}, so it excludes nothing")));
         files.digests.push(read.digest);
     }
     Ok(exclusions.into_zones())
@@ -42,8 +42,8 @@ fn exclude(exclusions: &mut Exclusions, reading: &Reading, text: &str) -> Result
             let names_all_ports = reading.names_all_ports() && !looks_for_port(spec.scheme);
             exclusions.exclude(range, spec.ports.as_ref().filter(|_| names_all_ports));
         }
-        Hosts::Zoned { ip, .. } => {
-            return Err(format!("an exclusion holds for every interface: write {ip}"));
+        Hosts::Zoned { ip, zone } => {
+            return Err(format!("an exclusion applies to all interfaces: write {ip}, without %{zone}"));
         }
         Hosts::Name(name) => {
             return Err(format!("{name:?} is a name: write addresses, ranges or blocks to leave out"));

@@ -51,8 +51,8 @@ pub(super) fn each_entry(path: &Path, context: &Context<'_>, take: &mut Take<'_>
     let shown = if path == Path::new("-") { "standard input" } else { &name };
     let emptiness = match (names_any, is_empty) {
         (true, _) => None,
-        (false, true) => Some(format!("{shown} is empty")),
-        (false, false) => Some(format!("{shown} has no targets in it")),
+        (false, true) => Some(format!("{shown}: the file is empty")),
+        (false, false) => Some(format!("{shown}: no targets found")),
     };
     Ok(FileRead { digest: InputDigest { name, sha256: format!("{:x}", digest.finalize()) }, emptiness })
 }

@@ -75,7 +75,7 @@ impl NamedLists {
 
 impl Input {
     /// Adds the lists of `options`. Their servers are asked in their usual protocol, unless one or a game was chosen.
-    /// `--app` applies to those lists that can be asked for an application, each of which becomes a list for each of them.
+    /// `--app` applies to the lists that can be filtered by application: each of them becomes one list per application.
     /// Two requests to Steam are `gap` apart.
     pub(super) fn add_lists(&mut self, options: &InputOptions, gap: Duration) -> Result<(), Error> {
         let mut takes_app = options.steam.apps.is_empty();

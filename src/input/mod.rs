@@ -196,7 +196,7 @@ impl Input {
         self.asks_names = false;
     }
 
-    /// Has name servers asked from where `local` says, as the targets are.
+    /// Makes the resolver send its queries from `local`, as the scan does.
     pub(crate) fn ask_names_from(&mut self, local: &Local) {
         self.local = local.clone();
     }
@@ -323,7 +323,9 @@ fn what_was_passed_over(source: &str, count: u64) -> Option<String> {
         1 => "1 record was".to_owned(),
         _ => format!("{count} records were"),
     };
-    Some(format!("{source}: {records} passed over: the port is closed or not UDP, or it is no reply of a server"))
+    Some(format!(
+        "{source}: {records} skipped: the port is closed or not UDP, or the record is not a reply from a server"
+    ))
 }
 
 /// Lines that cannot be read are shown up to this many.

@@ -98,7 +98,9 @@ impl Reading {
                 if let (true, IpAddr::V6(ip)) = (range.is_single(), range.first())
                     && ip.is_unicast_link_local()
                 {
-                    return Err(format!("a link-local address needs its interface: write {ip}%eth0, say"));
+                    return Err(format!(
+                        "a link-local address needs an interface: write it as in [{ip}%eth0]:27015 (`ip link` lists the interfaces)"
+                    ));
                 }
                 Whom::Range(range)
             }
@@ -117,9 +119,11 @@ impl Reading {
             Speech::Games(games, plan) => (plan.usual, games.len() > 1),
         };
         if looks_for_port && self.may_be_partly_excluded(&whom) {
-            return Err("some ports of it are excluded, and others than the named one might be asked: write \
-                        PROTOCOL://HOST:PORT, or exclude all of it"
-                .into());
+            return Err(
+                "some ports of this host are excluded, and fragscan might try them: write PROTOCOL://HOST:PORT, or \
+                        exclude the whole address"
+                    .into(),
+            );
         }
         Ok((whom, written.cloned().unwrap_or_else(|| Ports::one(spoken.usual_port())), plan))
     }

@@ -46,7 +46,8 @@ struct SystemKnows {
 }
 
 impl Resolver {
-    /// Starts the threads that look names up as `options` say, asking name servers from where `local` says. They end when the resolver is gone, or nobody takes
+    /// Starts the threads that look up names as `options` say. DNS queries leave from the address and interface in `local`.
+    /// The threads end when the resolver is gone, or nobody takes
     /// outcomes.
     pub(super) fn start(options: &NameOptions, local: Local, outcomes: Outcomes) -> Result<Self, Error> {
         let wanted = Wanted { family: options.family, all: options.all_addresses };

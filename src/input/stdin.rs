@@ -59,7 +59,7 @@ impl Lines {
             // If the scan is over, nobody takes targets any more.
             if sent { Ok(()) } else { Err(Error::Bug(NOBODY_READS)) }
         });
-        if let Some(remark) = what_was_passed_over("-", passed_over) {
+        if let Some(remark) = what_was_passed_over("standard input", passed_over) {
             complain(&remark);
         }
         match read {

@@ -68,8 +68,8 @@ pub(crate) struct Outcome {
     pub adapted: Option<Adapted>,
     /// How list servers have ended.
     pub lists: Vec<ListEnd>,
-    /// The longest time for which the loop did not look at its sockets, although it would have: it was at work, or the system
-    /// gave the processor to others.
+    /// The longest time for which the loop did not poll its sockets when it should have: it was busy, or the system ran
+    /// other processes.
     pub stall: Duration,
 }
 

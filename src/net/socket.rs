@@ -52,7 +52,7 @@ pub(crate) fn open(local: &Local, ipv6: bool) -> Result<(std::net::UdpSocket, Gr
 }
 
 /// Opens a nonblocking socket of type `kind` to `server`, which sends from the address and through the interface that
-/// `local` names. On loopback neither can be kept, nor matters.
+/// `local` names. Neither applies on loopback.
 pub(super) fn connect(local: &Local, server: SocketAddr, kind: Type) -> io::Result<Socket> {
     let socket = Socket::new(Domain::for_address(server), kind, None)?;
     socket.set_nonblocking(true)?;

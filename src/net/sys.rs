@@ -490,8 +490,7 @@ fn read<T: Copy>(bytes: &[u8]) -> Option<T> {
     Some(unsafe { ptr::read_unaligned(bytes.as_ptr().cast()) })
 }
 
-/// Drops what is no part of an address for us: flow label, scope unless the address means nothing without it, and the IPv6
-/// form of an IPv4 address.
+/// Removes the flow label, the IPv6 form of an IPv4 address, and the scope of every address that is not link-local.
 fn canonical(address: SocketAddr) -> SocketAddr {
     match address {
         SocketAddr::V6(v6) if v6.ip().is_unicast_link_local() => {

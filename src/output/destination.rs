@@ -13,8 +13,8 @@ use sha2::{Digest, Sha256};
 pub struct Destination {
     name: String,
     kind: Kind,
-    /// Bytes that are there for certain. Those of a file are whole lines; a pipe may have taken a part of one before its
-    /// reader closed it.
+    /// Bytes known to be written. In a file, they are whole lines; a pipe may have accepted part of a line before its reader
+    /// closed it.
     written: u64,
     digest: Sha256,
 }

@@ -74,7 +74,7 @@ pub struct FileSink {
     format: Box<dyn RowFormat>,
     destination: Destination,
     buffer: Vec<u8>,
-    /// How many bytes wait with each row that waits, and those before it.
+    /// For each buffered row, the length of the buffer up to its end.
     waiting: Vec<usize>,
     written: u64,
     state: State,

@@ -1,4 +1,4 @@
-//! The text queries of Half-Life servers of before 2005, and of those that still have them switched on.
+//! The text queries of Half-Life servers from before 2005, and of those that still have them switched on.
 //!
 //! ```text
 //! request   FF FF FF FF "details" 00          reply   FF FF FF FF 'm' …              (see `a2s`)

@@ -146,8 +146,7 @@ impl Consumer for Collector {
     }
 }
 
-/// Rings the bell when the time of a round is over, and the datagrams of its last milliseconds have left: they leave in
-/// batches.
+/// Rings the bell once the round's time is over and the last batch of datagrams has left.
 struct Clock<'a> {
     time: Option<Duration>,
     bell: Bell,

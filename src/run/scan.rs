@@ -137,12 +137,12 @@ impl<'a> Scan<'a> {
         let open_all = || {
             let rows = outputs.iter().map(|output| open(output, selection.as_ref(), look, leftover));
             let rows = rows.collect::<Result<Vec<_>, _>>()?;
-            let named = |path: Option<PathBuf>, leftover| {
+            let open_file = |path: Option<PathBuf>, leftover| {
                 path.map(|path| Destination::named_beside(&path, leftover)).transpose()
             };
-            let names = named(names, leftover)?.map(NameLog::new);
+            let names = open_file(names, leftover)?.map(NameLog::new);
             // Metadata say nothing without the rows that they are about.
-            Ok::<_, OutputError>((rows, named(raw, leftover)?, names, named(metadata, Leftover::Discard)?))
+            Ok::<_, OutputError>((rows, open_file(raw, leftover)?, names, open_file(metadata, Leftover::Discard)?))
         };
         let (ready, (rows, raw, names, metadata)) = match source {
             None => {

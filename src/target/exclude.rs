@@ -51,7 +51,7 @@ struct Layers {
     /// Addresses that the user excluded on some ports; disjoint and ascending.
     some: Vec<Listed>,
     all_ports: Arc<Ports>,
-    /// What link-local addresses are whose interface is known.
+    /// The class of link-local addresses whose interface is known.
     zoned: Class,
 }
 

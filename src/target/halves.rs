@@ -23,8 +23,8 @@ impl Halves {
         Self(before.collect())
     }
 
-    /// The places among `len` entries between which the first one is that ends at the address `bits` or after it; if that is
-    /// none of them, it follows them.
+    /// The range of positions among `len` entries that contains the first entry ending at or after the address `bits`. If no
+    /// entry in the range does, the first one is the next after it.
     pub(super) fn places(&self, bits: u32, len: usize) -> Range<usize> {
         let half = (bits >> 16) as usize;
         let before = |half: usize| self.0.get(half).map(|place| *place as usize);

@@ -29,9 +29,7 @@ pub enum ParseError {
     #[error("{0:?} is not an IPv6 address in brackets: write it as in [2001:db8::1]:27015")]
     Brackets(Box<str>),
     /// A `%` in what is not a link-local address with a zone.
-    #[error(
-        "{0:?} is not an address with a zone: write one link-local address and its interface, as in [fe80::1%eth0]:27015"
-    )]
+    #[error("{0:?}: % is allowed only between a link-local IPv6 address and its interface, as in [fe80::1%eth0]:27015")]
     Zone(Box<str>),
     /// A prefix length that the family does not have.
     #[error("the prefix length {length:?} of {ip} is not in 0 to {most}")]

@@ -215,20 +215,20 @@ fn what_names_nothing_is_called_so() {
     folder.write("header.csv", "ip,port\n");
     folder.write("rows.csv", "ip,port,status\n127.0.0.2,9,ok\n");
     for (arguments, stdin, said) in [
-        (&["-i", "empty"][..], "", "empty is empty\n"),
-        (&["-i", "comments"], "", "comments has no targets in it\n"),
-        (&["-i", "header.csv"], "", "header.csv has no targets in it\n"),
-        (&["-i", "-"], "", "standard input is empty\n"),
-        (&["-i", "-"], "[]", "standard input has no targets in it\n"),
+        (&["-i", "empty"][..], "", "empty: the file is empty\n"),
+        (&["-i", "comments"], "", "comments: no targets found\n"),
+        (&["-i", "header.csv"], "", "header.csv: no targets found\n"),
+        (&["-i", "-"], "", "standard input: the file is empty\n"),
+        (&["-i", "-"], "[]", "standard input: no targets found\n"),
         (&["-i", "rows.csv", "--input-where", "status=timeout"], "", "; --input-where leaves out 1 row\n"),
     ] {
         let run = folder.run_with(&[&["scan"], arguments].concat(), stdin);
         assert_eq!(run.code, Some(2), "{run}");
         assert!(run.stderr.contains(said), "{arguments:?}: {run}");
-        assert!(run.stderr.contains("there is nothing to scan: no target was named"), "{run}");
+        assert!(run.stderr.contains("there is nothing to scan: the input contains no targets"), "{run}");
     }
     let run = folder.run_well(&["scan", "farm:1", "--exclude-file", "empty", "-q"]);
-    assert_eq!(run.stderr, "empty is empty: nothing is excluded because of it\n");
+    assert_eq!(run.stderr, "empty: the file is empty, so it excludes nothing\n");
 }
 
 #[test]
@@ -471,7 +471,7 @@ fn a_link_local_address_is_asked_on_its_interface() {
         return;
     }
     assert_eq!(code, Some(2), "{stderr}");
-    assert!(stderr.contains("\"fe80::5%1:9\" is not an address with a zone"), "{stderr}");
+    assert!(stderr.contains("\"fe80::5%1:9\": % is allowed only between"), "{stderr}");
     let (code, stderr) = shell("exec \"$1\" scan [fe80::5%lo]:9 [fe80::5%1]:8-9 -o servers.csv");
     assert_eq!(code, Some(0), "{stderr}");
     let table = folder.table("servers.csv");
@@ -482,7 +482,7 @@ fn a_link_local_address_is_asked_on_its_interface() {
     assert_eq!(code, Some(0), "{stderr}");
     assert_eq!(folder.table("again.csv").sorted("address"), table.sorted("address"));
     for (target, message) in [
-        ("fe80::5", "a link-local address needs its interface: write fe80::5%eth0, say"),
+        ("fe80::5", "a link-local address needs an interface: write it as in [fe80::5%eth0]:27015"),
         ("fe80::5%nowhere0", "there is no network interface \"nowhere0\" here"),
     ] {
         let (code, stderr) = shell(&format!("exec \"$1\" scan {target}"));

@@ -173,7 +173,7 @@ fn lists_of_other_programs_are_asked_at_the_ports_that_they_name() {
         assert_eq!(printed(&run), ["8.8.8.8:27960"], "{name}: {run}");
     }
     let run = folder.run_well(&["scan", "--dry-run", "-i", "nmap.gnmap"]);
-    assert!(run.stderr.contains("nmap.gnmap: 1 record was passed over"), "{run}");
+    assert!(run.stderr.contains("nmap.gnmap: 1 record was skipped"), "{run}");
 }
 
 #[test]

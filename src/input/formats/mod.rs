@@ -45,8 +45,8 @@ pub(in crate::input) enum Purpose {
 #[derive(Debug, Clone, Copy)]
 pub(in crate::input) struct Context<'a> {
     pub purpose: Purpose,
-    /// If ports for players lead to those for queries, because the games of the run are known: the word before `://` with
-    /// which a target is asked at the port that it names.
+    /// If the run has games: the scheme that makes fragscan ask a target at exactly the port that it names. Without games,
+    /// game ports cannot be translated to query ports.
     pub exact_word: Option<&'static str>,
     /// Conditions on rows that have columns.
     pub condition: &'a Filter,

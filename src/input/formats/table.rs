@@ -70,7 +70,7 @@ impl Table {
         let names_port = names.len() > 1 && roles.iter().any(|(_, role)| role.names_port());
         let is_ours = delimiter != Delimiter::Blanks && names.iter().all(|name| record::column(name).is_some());
         let writer = Writer::of(names.iter().map(String::as_str));
-        // What has words only is a header that nobody here knows: what stands below it may be anything.
+        // A line of words only is an unknown header: the columns below it may mean anything.
         let is_word = |name: &String| !name.is_empty() && !name.contains(['.', ':', '/']);
         let is_unknown = names.len() > 1 && names.iter().all(is_word);
         (names_host || names_port || is_ours || is_unknown).then(|| Self {
