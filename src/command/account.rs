@@ -22,6 +22,7 @@ pub(super) fn account(outcome: Outcome, manner: Manner, strict: bool, quiet: boo
             return Ok(ExitCode::from(STOPPED));
         }
         return Err(Error::usage(match manner {
+            _ if tally.read == 0 && !metadata.lists.is_empty() => "the lists named no server".into(),
             Manner::Scan => why_nothing(&tally),
             Manner::List => format!("there is nothing to print: {}", what_is_left_out(&tally)),
         }));

@@ -9,8 +9,8 @@ use super::signals::Watching;
 use crate::cli::QueryArgs;
 use crate::cli::choice::QueryFormat;
 use crate::config;
-use crate::engine::{Settings, Snapshot};
-use crate::error::Error;
+use crate::engine::Snapshot;
+use crate::error::{Error, NO_NAME_SERVER};
 use crate::input::Account;
 use crate::net::driver::Watch;
 use crate::output::{Destination, FileSink, Format, Look, RowFormat, card::Card, count};
@@ -21,7 +21,7 @@ use crate::run::Scan;
 pub(super) fn run(args: QueryArgs) -> Result<ExitCode, Error> {
     let addresses = args.addresses.clone();
     let (options, format) = config::query(args)?;
-    let settings = options.limits.settings(false, 0);
+    let retries = options.limits.retries;
     let format: Box<dyn RowFormat> = match format {
         QueryFormat::Text => Box::new(Card::default()),
         QueryFormat::Json => Format::Ndjson.writer(None, Look { width: 0, colour: false }),
@@ -36,7 +36,7 @@ pub(super) fn run(args: QueryArgs) -> Result<ExitCode, Error> {
     }
     let watching = Watching::begin()?;
     watching.stop(run.stopper());
-    let mut waiting = Waiting { addresses, settings, account: run.account().clone(), said: None };
+    let mut waiting = Waiting { addresses, retries, account: run.account().clone(), said: None };
     let outcome = run.run(&mut waiting)?;
     if let Some(error) = outcome.error {
         return Err(error.into());
@@ -47,13 +47,16 @@ pub(super) fn run(args: QueryArgs) -> Result<ExitCode, Error> {
     if answered < asked {
         say(&format_args!("{} of {asked} did not answer; see the status above", asked - answered));
     }
+    if ledger.names.no_server > 0 {
+        return Ok(ExitCode::from(NO_NAME_SERVER));
+    }
     Ok(if answered == asked && asked > 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 /// Reports what fragscan is waiting for, so that a long wait does not look like a hang.
 struct Waiting {
     addresses: Vec<String>,
-    settings: Settings,
+    retries: u32,
     account: Account,
     said: Option<For>,
 }
@@ -93,15 +96,9 @@ impl Waiting {
             For::Names => format!("looking up {}", one.unwrap_or("names")),
             For::Answers => {
                 let whom = one.map_or_else(|| count(in_flight, "server"), str::to_owned);
-                let seconds = self.settings.patience().as_secs_f64();
-                match self.settings.retries {
-                    0 => format!("waiting for {whom}: 1 try per query, {seconds} s without an answer"),
-                    retries => format!(
-                        "waiting for {whom}: up to {} tries per query, {seconds} s in all if no answer comes; --timeout and \
-                         --retries change this",
-                        retries + 1
-                    ),
-                }
+                let tries = self.retries + 1;
+                let tries = if tries == 1 { "1 try".to_owned() } else { format!("up to {tries} tries") };
+                format!("waiting for {whom}: {tries} per query; --timeout and --retries change this")
             }
         }
     }
@@ -113,12 +110,11 @@ const A_WHILE: Duration = Duration::from_secs(1);
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::Limits;
 
     fn waiting(addresses: &[&str]) -> Waiting {
         Waiting {
             addresses: addresses.iter().map(|address| (*address).to_owned()).collect(),
-            settings: Limits::default().settings(false, 1),
+            retries: 2,
             account: Account::foreign(),
             said: None,
         }
@@ -130,13 +126,13 @@ mod tests {
         assert_eq!(one.line(For::Names, 0), "looking up play.example.net");
         assert_eq!(
             one.line(For::Answers, 1),
-            "waiting for play.example.net: up to 3 tries per query, 7 s in all if no answer comes; --timeout and --retries change this"
+            "waiting for play.example.net: up to 3 tries per query; --timeout and --retries change this"
         );
         let two = waiting(&["127.0.0.1:9", "127.0.0.2:9"]);
         assert_eq!(two.line(For::Names, 0), "looking up names");
         assert_eq!(
             two.line(For::Answers, 1),
-            "waiting for 1 server: up to 3 tries per query, 7 s in all if no answer comes; --timeout and --retries change this"
+            "waiting for 1 server: up to 3 tries per query; --timeout and --retries change this"
         );
     }
 }

@@ -2,7 +2,7 @@
 
 use std::env;
 use std::ffi::OsString;
-use std::io::{self, IsTerminal};
+use std::io::{self, IsTerminal, Write};
 use std::net::SocketAddr;
 use std::process::ExitCode;
 use std::task::Poll;
@@ -19,18 +19,18 @@ use crate::cli::ScanArgs;
 use crate::cli::choice::Color;
 use crate::config::{self, AUTO, Messages, Output, ScanConfig, usual_protocol};
 use crate::engine::Plan;
-use crate::error::Error;
-use crate::input::Opened;
-use crate::output::Look;
+use crate::error::{Error, NO_NAME_SERVER};
+use crate::input::{Opened, what_is_left_out, why_nothing};
+use crate::output::{Look, count};
 use crate::protocol;
 use crate::run::Scan;
-use crate::target::{NameError, PortRule, Target};
+use crate::target::{NameError, PortRule, Target, TargetSpec};
 
 /// Scans what was typed.
 pub(super) fn run(args: ScanArgs, typed: &[OsString]) -> Result<ExitCode, Error> {
-    let resolve = args.resolve;
+    let (resolve, quiet) = (args.resolve, args.quiet);
     let config = config::scan(args, io::stdout().is_terminal())?;
-    if config.dry_run { list(scan_of(config, typed), resolve) } else { asking(config, typed, Manner::Scan) }
+    if config.dry_run { list(scan_of(config, typed), resolve, quiet) } else { asking(config, typed, Manner::Scan) }
 }
 
 /// Runs the scan that `config` describes, and reports its outcome.
@@ -53,40 +53,62 @@ fn scan_of(config: ScanConfig, typed: &[OsString]) -> Scan<'static> {
 }
 
 /// Prints the targets instead of asking them.
-fn list(scan: Scan<'_>, resolve: bool) -> Result<ExitCode, Error> {
-    let (Opened { mut source, plans, origins, .. }, lists) = scan.dry_run(resolve)?;
-    for list in lists {
+fn list(scan: Scan<'_>, resolve: bool, quiet: bool) -> Result<ExitCode, Error> {
+    let (opened, lists) = scan.dry_run(resolve)?;
+    for list in &lists {
         // A name may end in a colon itself.
         let list = list.trim_end_matches(':');
         say(&format_args!("list {list}: not asked in a dry run; fragscan list prints its servers"));
     }
+    let account = opened.account.clone();
+    let mut printed = 0;
     print(|out| {
-        loop {
-            match source.poll_target() {
-                Poll::Ready(Some(Target { address, plan, .. })) => {
-                    writeln!(out, "{}", as_typed(&plans[usize::from(plan)], address))?;
-                }
-                Poll::Ready(None) => return Ok(()),
-                // Names are being resolved, or somebody is still writing.
-                Poll::Pending => {
-                    out.flush()?;
-                    let _ = after(A_WHILE).recv();
-                }
+        printed = print_targets(opened, out)?;
+        Ok(())
+    })?;
+    let tally = account.tally();
+    if printed == 0 && lists.is_empty() && account.names().looked_up == 0 {
+        return Err(Error::usage(why_nothing(&tally)));
+    }
+    if !quiet && tally.invalid + tally.duplicate + tally.excluded.total() > 0 {
+        say(&format_args!("{} printed; {}", count(printed, "target"), what_is_left_out(&tally)));
+    }
+    Ok(if account.names().no_server > 0 { ExitCode::from(NO_NAME_SERVER) } else { ExitCode::SUCCESS })
+}
+
+/// Prints all targets, one a line, and returns how many they are.
+fn print_targets(opened: Opened, out: &mut dyn Write) -> io::Result<u64> {
+    let Opened { mut source, plans, origins, .. } = opened;
+    let mut printed = 0;
+    loop {
+        match source.poll_target() {
+            Poll::Ready(Some(Target { address, plan, .. })) => {
+                printed += 1;
+                writeln!(out, "{}", as_typed(&plans[usize::from(plan)], address))?;
             }
-            while let Some(name) = source.poll_unresolved() {
-                let text = origins.find(name.origin).and_then(|origin| origin.text);
-                let text = text.as_deref().unwrap_or("a name");
-                if name.error != NameError::NotAsked {
-                    say(&format_args!("{text} has no address: {}", name.error));
-                    continue;
-                }
-                match protocol_word(&plans[usize::from(name.plan)]).filter(|_| !text.contains("://")) {
-                    Some(word) => writeln!(out, "{word}://{text}")?,
-                    None => writeln!(out, "{text}")?,
-                }
+            Poll::Ready(None) => return Ok(printed),
+            // Names are being resolved, or somebody is still writing.
+            Poll::Pending => {
+                out.flush()?;
+                let _ = after(A_WHILE).recv();
             }
         }
-    })
+        while let Some(name) = source.poll_unresolved() {
+            let text = origins.find(name.origin).and_then(|origin| origin.text);
+            let text = text.as_deref().unwrap_or("a name");
+            if name.error != NameError::NotAsked {
+                say(&format_args!("{text} has no address: {}", name.error));
+                continue;
+            }
+            printed += 1;
+            let plan = &plans[usize::from(name.plan)];
+            let word = protocol_word(plan).filter(|_| !text.contains("://"));
+            let word = word.map(|word| format!("{word}://")).unwrap_or_default();
+            let port = TargetSpec::parse(text).ok().and_then(|spec| spec.ports?.single());
+            let ports = port.map(|port| other_ports(plan, port)).unwrap_or_default();
+            writeln!(out, "{word}{text}{ports}")?;
+        }
+    }
 }
 
 /// The target at `address` as it would be typed, to be asked as `plan` says.

@@ -35,7 +35,8 @@ fn server(text: &str) -> Result<SocketAddr, Error> {
     let server = with_port.or_else(alone).filter(|server| server.port() > 0 && !server.ip().is_unspecified());
     server.ok_or_else(|| {
         Error::usage(format!(
-            "--resolver: {text:?} is not an IP address: write 192.0.2.1, 192.0.2.1:53 or [2001:db8::1]:53"
+            "--resolver: {text:?} is not an IP address: write 192.0.2.1, 192.0.2.1:53, [2001:db8::1]:53 or \
+             [fe80::1%2]:53, with the number of the interface"
         ))
     })
 }

@@ -2,7 +2,9 @@
 //!
 //! Of its options, `ndots` and `rotate` count. `timeout` and `attempts` are made for a program that waits for one name.
 
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, SocketAddrV6};
+
+use resolv_conf::ScopedIp;
 
 /// Which name servers are asked, and how names are completed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -19,11 +21,14 @@ pub(crate) struct Config {
 
 impl Config {
     /// Reads the `text` of a `resolv.conf`. What it does not say is as resolv.conf(5) has it; lines that cannot be read are
-    /// skipped, as the system does.
+    /// skipped, as the system does. `scope` is the number of an interface by its name.
     #[must_use]
-    pub(crate) fn parse(text: &[u8]) -> Self {
+    pub(crate) fn parse(text: &[u8], scope: impl Fn(&str) -> Option<u32>) -> Self {
         let (config, _) = resolv_conf::Config::parse_with_errors(text);
-        let servers = config.nameservers.iter().map(|server| SocketAddr::new(IpAddr::from(server), PORT));
+        let servers = config.nameservers.iter().filter_map(|server| match server {
+            ScopedIp::V6(ip, Some(zone)) => Some(SocketAddrV6::new(*ip, PORT, 0, scope(zone)?).into()),
+            server => Some(SocketAddr::new(IpAddr::from(server), PORT)),
+        });
         let mut servers: Vec<_> = servers.take(MOST_SERVERS).collect();
         if servers.is_empty() {
             servers.push((Ipv4Addr::LOCALHOST, PORT).into());
@@ -67,20 +72,27 @@ mod tests {
     #[test]
     fn servers_search_domains_and_options_are_read() {
         let text = b"nameserver 192.0.2.1\nnonsense\nnameserver 2001:db8::1\nsearch a.example b.example\noptions ndots:2 rotate\n";
-        let config = Config::parse(text);
+        let config = Config::parse(text, |_| None);
         let servers = ["192.0.2.1:53", "[2001:db8::1]:53"].map(|server| server.parse().unwrap());
         let search = ["a.example", "b.example"].map(str::to_owned).into();
         assert_eq!(config, Config { servers: servers.into(), rotate: true, search, ndots: 2 });
     }
 
     #[test]
+    fn a_link_local_server_is_asked_on_its_interface() {
+        let text = b"nameserver fe80::1%eth0\nnameserver fe80::2%gone0\nnameserver fe80::3\n";
+        let config = Config::parse(text, |zone| (zone == "eth0").then_some(4));
+        assert_eq!(config.servers, ["[fe80::1%4]:53", "[fe80::3]:53"].map(|server| server.parse().unwrap()));
+    }
+
+    #[test]
     fn without_a_server_the_one_of_this_machine_is_asked() {
-        assert_eq!(Config::parse(b"").servers, ["127.0.0.1:53".parse().unwrap()]);
+        assert_eq!(Config::parse(b"", |_| None).servers, ["127.0.0.1:53".parse().unwrap()]);
     }
 
     #[test]
     fn a_name_with_few_dots_is_looked_up_in_the_search_domains_first() {
-        let config = Config::parse(b"search a.example b.example\noptions ndots:2\n");
+        let config = Config::parse(b"search a.example b.example\noptions ndots:2\n", |_| None);
         let candidates = |name| config.candidates(name).collect::<Vec<_>>();
         assert_eq!(candidates("host"), ["host.a.example", "host.b.example", "host"]);
         assert_eq!(candidates("a.b"), ["a.b.a.example", "a.b.b.example", "a.b"]);

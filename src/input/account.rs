@@ -98,7 +98,7 @@ pub(crate) fn why_nothing(tally: &Tally) -> String {
 /// What of the input is not asked, and why.
 #[must_use]
 pub(crate) fn what_is_left_out(tally: &Tally) -> String {
-    let Tally { read, invalid, excluded, .. } = tally;
+    let Tally { read, invalid, duplicate, excluded } = tally;
     if *read == 0 {
         return "the input contains no targets".into();
     }
@@ -109,5 +109,6 @@ pub(crate) fn what_is_left_out(tally: &Tally) -> String {
     ];
     let reasons = reasons.into_iter().filter(|(reason, _)| excluded[*reason] > 0);
     let reasons: Vec<_> = reasons.map(|(reason, why)| format!("; {} {why}", excluded[reason])).collect();
-    format!("{read} read, {invalid} invalid{}", reasons.concat())
+    let duplicate = if *duplicate > 0 { format!(", {duplicate} duplicate") } else { String::new() };
+    format!("{read} read, {invalid} invalid{duplicate}{}", reasons.concat())
 }

@@ -170,10 +170,11 @@ impl Input {
         Ok(())
     }
 
-    /// The plan for servers that `usually` speak some protocol, unless a protocol or a game was chosen.
+    /// The plan for servers that `usually` speak some protocol, unless a protocol or a game was chosen. Lists name the ports
+    /// at which servers answer queries.
     fn plan_of_listed(&self, usually: Option<&str>, options: &InputOptions) -> u16 {
         let usual = usually.and_then(protocol::by_name).filter(|_| !options.spoken.is_chosen());
-        usual.map_or_else(|| self.reading.plan(), Plans::of)
+        usual.map_or_else(|| self.reading.plan_of_servers(), Plans::of)
     }
 }
 

@@ -164,20 +164,12 @@ impl Reading {
         })
     }
 
-    /// The plan of an address with a port, which names no protocol.
-    pub(super) fn plan(&self) -> u16 {
-        match &self.spoken {
-            Speech::Protocol(protocol) => Plans::of(*protocol),
-            Speech::Auto => self.auto.named,
-            Speech::Games(_, plan) => plan.named,
-        }
-    }
-
-    /// The same of a server that names its own port.
+    /// The plan of a server that names no protocol, but the port at which it answers queries.
     pub(super) fn plan_of_servers(&self) -> u16 {
         match &self.spoken {
+            Speech::Protocol(protocol) => Plans::of(*protocol),
+            Speech::Auto => self.auto.exact,
             Speech::Games(_, plan) => plan.exact,
-            Speech::Protocol(_) | Speech::Auto => self.plan(),
         }
     }
 

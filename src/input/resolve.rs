@@ -6,12 +6,13 @@
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::fs;
+use std::net::Ipv6Addr;
 use std::sync::PoisonError;
 
 use super::arrivals::Item;
 use super::names::Named;
 use super::outcomes::Outcomes;
-use super::system::System;
+use super::system::{System, zoned};
 use crate::config::NameOptions;
 use crate::dns::{self, Answer, Config, Hosts, Wanted};
 use crate::error::Error;
@@ -57,7 +58,8 @@ impl Resolver {
         let config = if is_chosen {
             Config::asking(&options.servers)
         } else {
-            Config::parse(&fs::read(RESOLV_CONF).unwrap_or_default())
+            let scope = |zone: &str| Some(zoned(LINK_LOCAL, zone).ok()?.scope_id());
+            Config::parse(&fs::read(RESOLV_CONF).unwrap_or_default(), scope)
         };
         let known = SystemKnows { single: !is_chosen && config.search.is_empty(), local: !is_chosen };
         let resolver = dns::Resolver::new(config.clone(), hosts.clone(), wanted, options.timeout, resolver::random());
@@ -116,6 +118,8 @@ impl SystemKnows {
 
 const RESOLV_CONF: &str = "/etc/resolv.conf";
 const HOSTS: &str = "/etc/hosts";
+/// Any address that has a zone.
+const LINK_LOCAL: Ipv6Addr = Ipv6Addr::new(0xFE80, 0, 0, 0, 0, 0, 0, 1);
 
 #[cfg(test)]
 mod tests {

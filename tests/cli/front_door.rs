@@ -490,3 +490,30 @@ fn a_link_local_address_is_asked_on_its_interface() {
         assert!(stderr.contains(message), "{stderr}");
     }
 }
+
+#[test]
+fn a_dry_run_says_what_it_leaves_out_and_an_exclusion_of_ports_is_noticed() {
+    let folder = Folder::new();
+    folder.write("list", "127.0.0.2:1\n127.0.0.2:1\n10.1.2.3\n127.0.0.3:2\n");
+    folder.write("out", "127.0.0.3 2\n127.0.0.4,9\n127.0.0.5\n");
+    let run = folder.run_well(&["scan", "--dry-run", "-i", "list", "--exclude-file", "out"]);
+    assert_eq!(run.stdout, b"127.0.0.2:1\n");
+    assert_eq!(
+        run.stderr,
+        "out: 2 targets excluded at single ports only, such as 127.0.0.3:2\n\
+         1 target printed; 4 read, 0 invalid, 1 duplicate; 1 private: add --include-private to ask them; \
+         1 excluded by --exclude or --exclude-file\n"
+    );
+    let quiet = folder.run_well(&["scan", "--dry-run", "-q", "127.0.0.2", "127.0.0.2"]);
+    assert!(quiet.stderr.is_empty(), "{quiet}");
+    folder.write("private", "[fe80::5%lo]:1\n");
+    let nothing = folder.run(&["scan", "--dry-run", "-i", "private"]);
+    assert_eq!((nothing.code, nothing.stdout.len()), (Some(2), 0), "{nothing}");
+    assert!(nothing.stderr.contains("there is nothing to scan: 1 read, 0 invalid; 1 private"), "{nothing}");
+    let names = folder.run_well(&["scan", "--dry-run", "--game", "dayz", "srv.invalid:2402"]);
+    assert_eq!(names.stdout, b"srv.invalid:2402 # asked at 27017, 2403, 2402, 27016 in turn\n");
+    folder.write("block", "127.0.0.0,127.0.0.3\n");
+    let block = folder.run(&["scan", "127.0.0.2", "--exclude-file", "block"]);
+    assert_eq!(block.code, Some(2), "{block}");
+    assert!(block.stderr.contains("block:1: if these are the ends of a block, write 127.0.0.0-127.0.0.3"), "{block}");
+}

@@ -136,7 +136,7 @@ fn a_list_of_which_nothing_came_replaces_nothing() {
         folder.write("good.csv", "of yesterday\n");
         let run = folder.run(&[&["list", url], &quick[..]].concat());
         assert_eq!(run.code, Some(2), "{url}: {run}");
-        assert!(run.stderr.contains("there is nothing to print: the input contains no targets"), "{url}: {run}");
+        assert!(run.stderr.contains("the lists named no server"), "{url}: {run}");
         assert!(run.stderr.contains(&format!("list {url}: ")), "{url}: {run}");
         let strict = folder.run(&[&["list", url, "--strict"], &quick[..]].concat());
         let complete = run.stderr.contains(": complete, 0 servers");

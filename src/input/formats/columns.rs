@@ -154,8 +154,8 @@ impl Writer {
 }
 
 /// What a message says that is about columns.
-pub(super) const RECOGNIZED: &str = "recognized columns are address, ip, addr, host, saddr, ip_str and query_ip; port, sport, \
-                                     query_port and, with --game, gameport; protocol and game";
+pub(super) const RECOGNIZED: &str = "recognized columns are address, ip, addr, host, hostname, saddr, ip_str, connect and query_ip; \
+                                     port, sport, query_port and, with --game, gameport; protocol and game";
 
 /// Letters and digits of the longest name that is looked at.
 const LONGEST: usize = 24;

@@ -37,7 +37,7 @@ pub(super) fn read(bytes: &mut dyn BufRead, context: &Context<'_>, take: &mut Ta
             }
         }
         let Kind::Table(table) = &mut kind else {
-            text.read(line, context, &mut |entry| take(number, entry))?;
+            text.read(line, context, &mut |entry| take(number, context.judge(entry)))?;
             continue;
         };
         // A cell in quotes may go over several lines.

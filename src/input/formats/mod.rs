@@ -88,6 +88,14 @@ impl From<Error> for Stop {
 }
 
 impl Context<'_> {
+    /// What becomes of a record without columns: no condition holds for it.
+    fn judge<'e>(&self, entry: Result<Entry<'e>, String>) -> Result<Entry<'e>, String> {
+        match entry {
+            Ok(Entry::Target(_)) if !self.condition.is_empty() => Ok(Entry::HeldBack),
+            entry => entry,
+        }
+    }
+
     /// Whether a record that names a port in such a state is one to be asked. What is to be left out is so in any case.
     fn takes(&self, transport: &str, state: &str) -> bool {
         let is_udp = transport.is_empty() || transport.eq_ignore_ascii_case("udp");
@@ -104,7 +112,7 @@ pub(in crate::input) fn read(bytes: &mut dyn BufRead, context: &Context<'_>, tak
     match form {
         Form::Lines => lists::read(&mut whole, context, take),
         Form::Json => json::read(&mut whole, context, take),
-        Form::Xml => xml::read(&mut whole, context, take),
+        Form::Xml => xml::read(&mut whole, context, &mut |number, entry| take(number, context.judge(entry))),
     }
 }
 

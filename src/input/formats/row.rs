@@ -93,11 +93,21 @@ impl<'a> Row<'a> {
             // A row of ours about a name that did not resolve.
             let target = self.value(Role::Target);
             match spoken {
-                Word::Protocol(name) if !target.contains("://") => put(text, Some(name), target, None),
+                // A game says more than the protocol of its servers.
+                Word::Protocol(name) if !target.contains("://") && context.exact_word != Some(name) => {
+                    put(text, Some(name), target, None)
+                }
                 _ => text.push_str(target),
             }
             return Ok(Some(Entry::Target(text)));
         };
+        if let (true, Word::Protocol(name)) = (asks && context.exact_word.is_some(), spoken)
+            && context.exact_word == Some(name)
+            && let Some((scheme, port)) = self.named_without_answer()
+        {
+            put(text, scheme, host, port);
+            return Ok(Some(Entry::Target(text)));
+        }
         let (scheme, host) = match host.split_once("://") {
             Some((scheme, host)) => (Some(scheme), host),
             None => (None, host),
@@ -178,6 +188,26 @@ impl<'a> Row<'a> {
         Ok(named.unwrap_or_else(|| parts(first)))
     }
 
+    /// In a row of ours about a server that did not answer: the game and the port that were named, where others were asked.
+    fn named_without_answer(&self) -> Option<(Option<&'a str>, Option<&'a str>)> {
+        let (target, status) = (self.value(Role::Target), self.value(Role::State));
+        if self.writer == Writer::Other || target.is_empty() || matches!(status, "" | "ok" | "partial") {
+            return None;
+        }
+        let (scheme, rest) = match target.split_once("://") {
+            Some((scheme, rest)) => (Some(scheme), rest),
+            None => (None, target),
+        };
+        // With several ports, nobody knows which of them the row is about.
+        let (_, port) = split(rest);
+        let is_one = port.is_none_or(|port| port.bytes().all(|byte| byte.is_ascii_digit()));
+        (is_one && !rest.starts_with("farm:")).then_some((scheme, port))
+    }
+
+    fn has_steam_address(&self) -> bool {
+        split(self.value(Role::Addr)).1.is_some()
+    }
+
     /// The port, if the host has `own` with it. A port for players will do if the game is known.
     fn port(&self, own: Option<&'a str>, knows_game: bool, asks: bool) -> Result<Port<'a>, String> {
         let written = |role| Some(as_number(self.value(role))).filter(|port| !port.is_empty());
@@ -190,7 +220,8 @@ impl<'a> Row<'a> {
                 Err(format!("this row names two ports, {one} and {other}: call the right one query_port"))
             }
             (Some(port), _) | (None, Some(port)) => Ok(match players {
-                Some(players) if knows_game && players != port => Port::Query(port),
+                // Steam's `addr` is the address for queries, even if both ports are the same.
+                Some(players) if knows_game && (players != port || self.has_steam_address()) => Port::Query(port),
                 _ => Port::Named(port),
             }),
             (None, None) => match players {

@@ -377,6 +377,15 @@ fn with_a_game_the_port_for_players_leads_to_the_one_for_queries() {
         ("ip,query_port\n8.8.8.8,27017", "8.8.8.8:27017"),
         ("address,protocol\n8.8.8.8:27017,a2s", "8.8.8.8:27017"),
         ("rust://8.8.8.8:28015", "4 legs of a2s://8.8.8.8:28015"),
+        // Steam names the port for queries, also where players use the same one.
+        ("{\"addr\":\"8.8.8.8:27015\",\"gameport\":27015}", "8.8.8.8:27015"),
+        // Who did not answer at any port is looked for once more, from the port that was named.
+        ("address,protocol,target,status\n8.8.8.8:27016,a2s,8.8.8.8:2402,timeout", "4 legs of a2s://8.8.8.8:2402"),
+        ("ip,port,protocol,target,status\n8.8.8.8,27016,a2s,8.8.8.0/24:2402,refused", "4 legs of a2s://8.8.8.8:2402"),
+        ("address,protocol,target,status\n8.8.8.8:27016,a2s,8.8.8.0/24,timeout", "8.8.8.8:27016"),
+        ("address,protocol,target,status\n8.8.8.8:27017,a2s,8.8.8.8:2402,ok", "8.8.8.8:27017"),
+        ("address,protocol,target,status\n8.8.8.8:27016,a2s,8.8.8.8:2402-2403,timeout", "8.8.8.8:27016"),
+        ("address,protocol,target,status\n8.8.8.8:27960,quake3,x:2402,timeout", "quake3://8.8.8.8:27960"),
     ] {
         let (asked, complaints) = read_file(list.as_bytes(), of_game("dayz"));
         assert_eq!((asked, complaints.len()), (vec![expected.to_owned()], 0), "{list:?}");
@@ -750,7 +759,12 @@ fn conditions_hold_for_rows_of_every_form() {
     ] {
         assert_eq!(read_file(list.as_bytes(), options()), (vec!["8.8.8.8:1".to_owned()], Vec::new()), "{list}");
     }
-    assert_eq!(read_file(b"8.8.8.8:1", options()).0, ["8.8.8.8:1"], "a line without columns meets all");
+    // What has no columns is no row of an earlier output, and whoever names the wrong file must not ask all of it.
+    for list in ["8.8.8.8:1", "open udp 1 8.8.8.8 1700000000", "Host: 8.8.8.8 ()\tPorts: 1/open/udp//x///"] {
+        assert_eq!(read_file(list.as_bytes(), options()), (Vec::new(), Vec::new()), "{list}");
+    }
+    let xml = "<nmaprun><host><address addr=\"8.8.8.8\"/><ports><port protocol=\"udp\" portid=\"1\"/></ports></host></nmaprun>";
+    assert_eq!(read_file(xml.as_bytes(), options()), (Vec::new(), Vec::new()));
 }
 
 #[test]

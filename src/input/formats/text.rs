@@ -9,11 +9,13 @@
 //! open udp PORT HOST TIME     and more of the kind: see `scanners`
 //! ```
 
+use std::net::IpAddr;
+
 use super::cells::{Cells, Delimiter, Whole};
 use super::columns::RECOGNIZED;
 use super::row::{put, split, without_connect};
 use super::scanners::{self, TakeOne};
-use super::{Context, Entry};
+use super::{Context, Entry, Purpose};
 use crate::error::Error;
 use crate::input::lines::without_comment;
 use crate::target::TargetSpec;
@@ -70,6 +72,10 @@ impl Text {
             return take(Ok(Entry::Target(target)));
         }
         match several(cells, connect) {
+            Some(targets) if context.purpose == Purpose::Exclude && may_be_block(&targets) => take(Err(format!(
+                "if these are the ends of a block, write {}; if not, write each on a line of its own",
+                targets.join("-")
+            ))),
             Some(targets) => targets.iter().try_for_each(|target| take(Ok(Entry::Target(target)))),
             None => take(Err(format!(
                 "this line is neither a target nor HOST,PORT, and there is no header above it: {RECOGNIZED}"
@@ -113,6 +119,12 @@ fn several(cells: &Cells, line: &str) -> Option<Vec<String>> {
         }
     }
     Some(targets)
+}
+
+/// Whether these are two single addresses and no ports: the ends of a block, as some programs write them.
+fn may_be_block(targets: &[String]) -> bool {
+    let address = |target: &String| target.parse::<IpAddr>().ok();
+    matches!(targets, [first, last] if address(first).zip(address(last)).is_some_and(|(first, last)| first < last))
 }
 
 fn cell<'a>(cells: &'a Cells, line: &'a str, number: usize) -> &'a str {
