@@ -95,7 +95,7 @@ impl<'a> Row<'a> {
             match spoken {
                 // A game says more than the protocol of its servers.
                 Word::Protocol(name) if !target.contains("://") && context.exact_word != Some(name) => {
-                    put(text, Some(name), target, None)
+                    put(text, Some(name), target, None);
                 }
                 _ => text.push_str(target),
             }
