@@ -23,7 +23,9 @@ pub(crate) struct Cost {
 /// The time in which queries were begun, and what had left at its end.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Schedule {
-    /// How long that was.
+    /// How long that was to be.
+    pub planned: Duration,
+    /// How long it was: what a short stall has delayed is made up for.
     pub time: Duration,
     /// Queries that had been begun.
     pub queries: u64,
@@ -77,7 +79,7 @@ impl Schedule {
     fn not_sent(&self, rate: f64) -> u64 {
         // A query has one datagram or more, and it is not known how many those would have had that never left.
         let of_query = (self.sent as f64 / self.queries.max(1) as f64).max(1.0);
-        let missing = (rate * self.time.as_secs_f64()).floor() - self.sent as f64;
+        let missing = (rate * self.planned.as_secs_f64()).floor() - self.sent as f64;
         (missing / of_query) as u64
     }
 }

@@ -97,8 +97,9 @@ fn queries_that_were_not_sent_are_counted_in_queries_and_not_in_datagrams() {
 
 #[test]
 fn what_never_left_is_lost_like_what_was_refused() {
-    let scheduled =
-        |queries, datagrams| Some(Schedule { time: 2_000 * MS, queries, sent: datagrams, received: queries });
+    let scheduled = |queries, datagrams| {
+        Some(Schedule { planned: 2_000 * MS, time: 2_000 * MS, queries, sent: datagrams, received: queries })
+    };
     let of = |statuses: &[(Status, u64)], rate, schedule| {
         let mut collected = Collector::new(rate).finish();
         for &(status, count) in statuses {

@@ -75,7 +75,7 @@ pub(crate) struct Outcome {
 
 /// Observes a run from time to time, on the thread of its loop, which waits meanwhile.
 pub trait Watch {
-    /// How often; never, if there is nothing to show.
+    /// How long until the next look; none, if there is nothing to show. Called again after each.
     fn interval(&self) -> Option<Duration> {
         None
     }
@@ -159,11 +159,11 @@ impl<T: Transport> Driver<T> {
             if self.engine.is_done() && unwritten.is_none() {
                 return Ok(self.outcome());
             }
-            if let (Some(at), Some(interval)) = (look_at, watch.interval()) {
+            if let Some(at) = look_at {
                 let now = Instant::now();
                 if now >= at {
                     watch.look(now, &self.turn.snapshot(&self.engine));
-                    look_at = Some(now + interval);
+                    look_at = watch.interval().map(|interval| now + interval);
                 }
             }
             self.wait(drained, unwritten.is_some(), look_at)?;

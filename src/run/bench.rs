@@ -16,6 +16,7 @@ use crate::engine::{Batch, Engine, Plan, Rate, Settings, Snapshot};
 use crate::error::Error;
 use crate::farm::serve::Serving;
 use crate::input::{Input, Opened, why_nothing};
+use crate::ledger::Datagrams;
 use crate::net::driver::{Stopper, Watch, read_clocks};
 use crate::net::{self, sys};
 use crate::output::writer::Consumer;
@@ -113,7 +114,7 @@ impl Bench {
         let engine = Engine::new(settings, Arc::clone(&self.plans), Box::new(circle), start);
         let session = Session::open(engine, (ipv4, ipv6), &self.network)?;
         tell_stopper(session.stopper());
-        let mut clock = Clock { time, bell, start, ended: None, stopping };
+        let mut clock = Clock { time, rate, bell, start, is_late: false, ended: None, stopping };
         let before = processor_time()?;
         let (outcome, collected) = session.run(Collector::new(rate), &mut clock)?;
         let after = processor_time()?;
@@ -127,7 +128,8 @@ impl Bench {
         // Whoever kept pace to the end has begun the last query before the bell.
         let kept_pace = |time| {
             let Snapshot { targets, datagrams, .. } = &outcome.snapshot;
-            Schedule { time, queries: targets.scheduled, sent: datagrams.sent, received: datagrams.received }
+            let (queries, Datagrams { sent, received, .. }) = (targets.scheduled, *datagrams);
+            Schedule { planned: time, time, queries, sent, received }
         };
         let schedule = clock.ended.or_else(|| time.map(kept_pace));
         Ok(Some(Round::new(rate, schedule, collected, &outcome.snapshot, (outcome.stall, cost))))
@@ -146,29 +148,35 @@ impl Consumer for Collector {
     }
 }
 
-/// Rings the bell once the round's time is over and the last batch of datagrams has left.
+/// Rings the bell once the round's time is over and all datagrams that were planned for it have left. A stall that was
+/// short is made up for after that time, at the same pace.
 struct Clock<'a> {
     time: Option<Duration>,
+    rate: Option<f64>,
     bell: Bell,
     start: Instant,
-    /// What was known then.
+    /// The time is over.
+    is_late: bool,
+    /// What was known when the bell rang.
     ended: Option<Schedule>,
     stopping: &'a mut dyn FnMut(&Snapshot, Duration),
 }
 
 impl Watch for Clock<'_> {
     fn interval(&self) -> Option<Duration> {
-        self.time.map(|time| time + BATCH)
+        if self.is_late { Some(A_LITTLE) } else { self.time }
     }
 
     fn look(&mut self, now: Instant, snapshot: &Snapshot) {
+        self.is_late = true;
+        let (time, Some(planned)) = (now.saturating_duration_since(self.start), self.time) else { return };
+        let Snapshot { targets, datagrams: Datagrams { sent, received, .. }, .. } = *snapshot;
+        let has_left = self.rate.is_none_or(|rate| sent as f64 >= rate * planned.as_secs_f64());
+        if self.ended.is_some() || !has_left && time < planned + MOST_MADE_UP {
+            return;
+        }
         self.bell.ring();
-        self.ended.get_or_insert_with(|| Schedule {
-            time: now.saturating_duration_since(self.start).saturating_sub(BATCH),
-            queries: snapshot.targets.scheduled,
-            sent: snapshot.datagrams.sent,
-            received: snapshot.datagrams.received,
-        });
+        self.ended = Some(Schedule { planned, time, queries: targets.scheduled, sent, received });
     }
 
     fn stopping(&mut self, snapshot: &Snapshot, grace: Duration) {
@@ -190,8 +198,10 @@ fn peak_memory() -> Option<u64> {
     Some(kibibytes * 1024)
 }
 
-/// A datagram leaves within this time of when it is planned.
-const BATCH: Duration = Duration::from_millis(5);
+/// How often the clock looks whether everything has left.
+const A_LITTLE: Duration = Duration::from_millis(1);
+/// What a longer stall has delayed is lost.
+const MOST_MADE_UP: Duration = Duration::from_millis(250);
 /// How soon a source that had nothing is asked again.
 const A_WHILE: Duration = Duration::from_millis(10);
 /// With 40 bytes each, twice.
