@@ -29,17 +29,20 @@ pub(super) fn run(args: QueryArgs) -> Result<ExitCode, Error> {
     let scan =
         Scan::new(options).with_sink(FileSink::new(format, Destination::stdout())).with_notices(|line| say(line));
     let run = scan.prepare()?;
-    let tally = run.account().tally();
-    let left_out = tally.invalid + tally.excluded.total();
-    if left_out > 0 {
-        say(&format_args!("{} will not be asked: reserved, or not allowed as a target", count(left_out, "target")));
-    }
     let watching = Watching::begin()?;
     watching.stop(run.stopper());
     let mut waiting = Waiting { addresses, retries, account: run.account().clone(), said: None };
     let outcome = run.run(&mut waiting)?;
     if let Some(error) = outcome.error {
         return Err(error.into());
+    }
+    // Only now is it known where names lead.
+    let left_out = outcome.tally.invalid + outcome.tally.excluded.total();
+    if left_out > 0 {
+        say(&format_args!("{} not asked: reserved, or not allowed as a target", count(left_out, "target")));
+    }
+    if outcome.stop.is_some() {
+        say(&"stopped before every server had answered or every name was looked up");
     }
     let ledger = outcome.ledger();
     let asked = ledger.targets.scheduled;

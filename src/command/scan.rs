@@ -18,7 +18,7 @@ use super::{print, say};
 use crate::cli::ScanArgs;
 use crate::cli::choice::Color;
 use crate::config::{self, AUTO, Messages, Output, ScanConfig, usual_protocol};
-use crate::engine::Plan;
+use crate::engine::{Leg, Plan};
 use crate::error::{Error, NO_NAME_SERVER};
 use crate::input::{Opened, what_is_left_out, why_nothing};
 use crate::output::{Look, count};
@@ -159,7 +159,17 @@ fn other_ports(plan: &Plan, own: u16) -> String {
 
 /// Whether `plan` is that of `--protocol auto`.
 fn tries_all(plan: &Plan) -> bool {
-    protocol::in_auto().all(|protocol| plan.legs.iter().any(|leg| leg.protocol == protocol))
+    // Games that speak all of them have other ports, too.
+    let is_usual = |leg: &Leg| match leg.port {
+        PortRule::Own | PortRule::Within { .. } => true,
+        PortRule::Fixed(port) => port == leg.protocol.spec().default_port,
+        _ => false,
+    };
+    let at_their_ports = plan.legs.iter().all(|leg| matches!(leg.port, PortRule::Fixed(_)));
+    let at_own_port = plan.legs.iter().all(|leg| !matches!(leg.port, PortRule::Fixed(_)));
+    (at_their_ports || at_own_port)
+        && plan.legs.iter().all(is_usual)
+        && protocol::in_auto().all(|protocol| plan.legs.iter().any(|leg| leg.protocol == protocol))
 }
 
 /// How the run is shown: not at all where rows go to the same terminal, which a bar would spoil.
@@ -196,7 +206,6 @@ const A_WHILE: Duration = Duration::from_millis(10);
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::Leg;
 
     #[test]
     fn a_target_is_printed_as_it_would_be_typed_with_the_ports_at_which_it_is_asked() {

@@ -82,7 +82,7 @@ impl Role {
             if byte.is_ascii_alphanumeric() {
                 *plain.get_mut(size)? = byte.to_ascii_lowercase();
                 size += 1;
-            } else if !matches!(byte, b'_' | b'-' | b' ' | b':' | b'.') {
+            } else if !matches!(byte, b'_' | b'-' | b' ' | b':' | b'.' | b'(' | b')' | b'#') {
                 return None;
             }
         }
@@ -110,13 +110,18 @@ impl Role {
             b"ports" | b"services" => Self::Ports,
             b"state" | b"status" => Self::State,
             // zmap's `dport` is the port that the probe came from.
-            name if name.ends_with(b"port") && !NO_PORTS_OF_SERVERS.contains(&name) => Self::OtherPort,
+            name if is_about_port(name) => Self::OtherPort,
             _ => return None,
         })
     }
 
     pub(super) const fn names_host(self) -> bool {
         (self as usize) < Self::HOSTS.len()
+    }
+
+    /// The same of a cell, which holds a list of ports as it would be typed.
+    pub(super) const fn in_table(self) -> Self {
+        if matches!(self, Self::Ports) { Self::Port } else { self }
     }
 
     pub(super) const fn names_port(self) -> bool {
@@ -159,21 +164,18 @@ pub(super) const RECOGNIZED: &str = "recognized columns are address, ip, addr, h
 
 /// Letters and digits of the longest name that is looked at.
 const LONGEST: usize = 24;
-/// Names that end in `port` and do not say where a server is asked.
-const NO_PORTS_OF_SERVERS: [&[u8]; 12] = [
-    b"dport",
-    b"spectatorport",
-    b"specport",
-    b"tvport",
-    b"sourcetvport",
-    b"rconport",
-    b"transport",
-    b"report",
-    b"support",
-    b"import",
-    b"export",
-    b"airport",
-];
+/// Whether a name, in small letters and digits, is about a port at which a server may be asked.
+fn is_about_port(name: &[u8]) -> bool {
+    let has = |part: &[u8]| name.windows(part.len()).any(|window| window == part);
+    has(b"port") && !NO_PORTS_OF_SERVERS.contains(&name) && !NO_PORTS.iter().any(|word| has(word))
+}
+
+/// Names of ports at which nobody is asked: zmap's own, and those of other services of a server.
+const NO_PORTS_OF_SERVERS: [&[u8]; 6] =
+    [b"dport", b"spectatorport", b"specport", b"tvport", b"sourcetvport", b"rconport"];
+/// Words that have `port` in them and are about none.
+const NO_PORTS: [&[u8]; 9] =
+    [b"transport", b"report", b"support", b"import", b"export", b"airport", b"portal", b"portrait", b"passport"];
 /// Columns that nobody else has, among those that may decide.
 const ONLY_OURS: [&str; 5] = ["info_status", "sent_at", "rtt_ms", "game_key", "flags"];
 const OUR_LISTS: [&str; 4] = ["player_list", "rules", "mods", "dlc"];

@@ -18,7 +18,7 @@ use std::io::{self, BufRead};
 use super::columns::{RECOGNIZED, Role, Writer};
 use super::row::Row;
 use super::scanner::{Problem, Scanner, UNFINISHED};
-use super::text::Text;
+use super::text::{Text, is_target};
 use super::words::Words;
 use super::{Context, Entry, Stop, Take};
 use crate::error::Error;
@@ -158,8 +158,19 @@ impl Json<'_, '_> {
     fn target(&mut self) -> Result<(), Failure> {
         let mut kept = Vec::new();
         let value = value(&mut self.scanner, &mut kept)?;
+        if self.scanner.next()? == Some(b',') {
+            self.scanner.bump();
+        }
+        // A number behind a text is its port, or something else.
+        let is_followed = self.scanner.next()?.is_some_and(|byte| byte.is_ascii_digit());
+        if is_followed {
+            self.scanner.skip()?;
+        }
         let (line, take) = (self.line, &mut self.take);
         match value.text(&kept) {
+            Ok(target) if is_followed || !is_target(&target) => {
+                take(line, Err(format!("{target:?} is no target of a list: write HOST:PORT as one text")))
+            }
             Ok(target) => {
                 let take = &mut |entry: Result<Entry<'_>, String>| take(line, entry);
                 self.targets.read(target.as_bytes(), self.context, take)
@@ -176,7 +187,10 @@ impl Json<'_, '_> {
         let mut record = self.spare.pop().unwrap_or_default();
         record.clear();
         let said = self.members(&mut record, depth)?;
-        let said = said || self.finish(&record, line, is_record).map_err(Failure::Taker)?;
+        // A record may have others in it; what is only around them names no host.
+        let names_host = record.roles.iter().any(|(role, value)| role.names_host() && value.start < value.end);
+        let finishes = !said || names_host;
+        let said = finishes && self.finish(&record, line, is_record).map_err(Failure::Taker)? || said;
         self.spare.push(record);
         Ok(said)
     }
@@ -195,6 +209,13 @@ impl Json<'_, '_> {
                 said |= self.container(depth + 1)?;
             } else if matches!(role, Some(Role::Ports | Role::Port)) && !is_scalar {
                 ports(&mut self.scanner, record)?;
+            } else if role.is_some_and(Role::names_port) && !is_scalar {
+                // Nobody here can tell which of them it is.
+                self.scanner.skip()?;
+                let start = record.kept.len();
+                record.kept.extend_from_slice(b"several");
+                let several = Value::since(start, &record.kept, true);
+                record.keep(Some(Role::OtherPort), key, several, self.context)?;
             } else if is_scalar && (role.is_some() || !self.context.condition.is_empty()) {
                 let value = value(&mut self.scanner, &mut record.kept)?;
                 record.keep(role, key, value, self.context)?;
@@ -247,6 +268,19 @@ impl Json<'_, '_> {
         if !row.names_host() && (!is_record || record.is_container || record.keys == b"finished\n") {
             return Ok(false);
         }
+        // In an object about something else, a host may be a title.
+        if !is_record && !row.has_port() && !row.names_address() {
+            return Ok(false);
+        }
+        if let Some(port) =
+            row.port_beside(&record.ports.iter().map(|item| item.port.text(&record.kept)).collect::<Vec<_>>())
+        {
+            return take(
+                line,
+                Err(format!("this row names the port {port}, and a list of others: call the right one query_port")),
+            )
+            .map(|()| true);
+        }
         row.writer = if row.has_game() { record.writer() } else { Writer::Other };
         if !context.condition.is_empty() && !record.meets(context) {
             take(line, Ok(Entry::HeldBack))?;
@@ -284,7 +318,12 @@ impl Record {
     fn keep(&mut self, role: Option<Role>, key: Value, value: Value, context: &Context<'_>) -> Result<(), Problem> {
         let role = role.map(|role| if role == Role::Ports { Role::Port } else { role });
         let is_known = |role| self.roles.iter().any(|(other, value)| *other == role && value.start < value.end);
-        if let Some(role) = role.filter(|role| !is_known(*role)) {
+        if let Some(role) = role.filter(|role| role.names_port() && is_known(*role)) {
+            // Whether it is another one is seen later.
+            if self.roles.len() < MOST_ROLES {
+                self.roles.push((role, value));
+            }
+        } else if let Some(role) = role.filter(|role| !is_known(*role)) {
             self.roles.retain(|(other, _)| *other != role);
             self.roles.push((role, value));
         }
@@ -440,6 +479,8 @@ fn item(scanner: &mut Scanner<'_>, record: &mut Record) -> Result<(), Problem> {
 /// What has records in it: an array of them, or an object that leads to them.
 const CONTAINERS: [&[u8]; 9] =
     [b"response", b"servers", b"data", b"attributes", b"matches", b"results", b"result", b"host", b"hosts"];
+/// Values that are kept of an object.
+const MOST_ROLES: usize = 64;
 /// There are no more.
 const MOST_PORTS: usize = 65_535;
 /// An object of ours has a few dozen.

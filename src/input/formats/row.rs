@@ -10,7 +10,10 @@
 //! none                             the usual one
 //! ```
 
+use std::borrow::Cow;
+
 use super::columns::{RECOGNIZED, Role, Writer};
+use super::text::is_target;
 use super::words::{Word, Words};
 use super::{Context, Entry, Purpose};
 
@@ -18,6 +21,8 @@ use super::{Context, Entry, Purpose};
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Row<'a> {
     values: [&'a str; Role::COUNT],
+    /// Two ports that were named alike.
+    other_port: Option<(&'a str, &'a str)>,
     pub(super) writer: Writer,
 }
 
@@ -39,10 +44,12 @@ enum Port<'a> {
 impl<'a> Row<'a> {
     /// Sets what is in the column of this role. The first column that says something counts.
     pub(super) fn set(&mut self, role: Role, value: &'a str) {
-        if let Some(known) = self.values.get_mut(role as usize)
-            && known.is_empty()
-        {
-            *known = value.trim();
+        let value = value.trim();
+        let Some(known) = self.values.get_mut(role as usize) else { return };
+        if known.is_empty() {
+            *known = value;
+        } else if role.names_port() && !value.is_empty() && as_number(known) != as_number(value) {
+            self.other_port.get_or_insert((known, value));
         }
     }
 
@@ -56,6 +63,25 @@ impl<'a> Row<'a> {
     /// Whether a host is named, or what was called one.
     pub(super) fn names_host(&self) -> bool {
         Role::HOSTS.iter().chain([&Role::Target]).any(|role| !self.value(*role).is_empty())
+    }
+
+    /// Whether a port is named.
+    pub(super) fn has_port(&self) -> bool {
+        [Role::QueryPort, Role::Port, Role::GamePort, Role::OtherPort].iter().any(|role| !self.value(*role).is_empty())
+    }
+
+    /// Whether something is named that is an address, and no title.
+    pub(super) fn names_address(&self) -> bool {
+        Role::HOSTS.iter().any(|role| is_target(self.value(*role)))
+    }
+
+    /// The port that is named beside a list of `ports`, none of which it is.
+    pub(super) fn port_beside(&self, ports: &[Result<Cow<'_, str>, String>]) -> Option<&'a str> {
+        let port = self.value(Role::Port);
+        let is_listed = |listed: &Result<Cow<'_, str>, String>| {
+            listed.as_ref().is_ok_and(|listed| listed.split('/').next() == Some(as_number(port)))
+        };
+        (!port.is_empty() && !ports.is_empty() && !ports.iter().any(is_listed)).then_some(port)
     }
 
     /// Whether it names a game.
@@ -86,6 +112,9 @@ impl<'a> Row<'a> {
         let takes = context.takes(self.value(Role::Transport), self.value(Role::State));
         if asks && (!takes || spoken == Word::OtherTransport || self.is_no_answer()) {
             return Ok(Some(Entry::PassedOver));
+        }
+        if let Some((one, other)) = self.other_port.filter(|_| asks) {
+            return Err(format!("this row names two ports, {one} and {other}: call the right one query_port"));
         }
         let (host, port) = self.host()?;
         text.clear();
@@ -171,20 +200,25 @@ impl<'a> Row<'a> {
 
     /// The host without its port, and its port; no host in a row of ours that has only what it was called.
     fn host(&self) -> Result<(Option<&'a str>, Option<&'a str>), String> {
-        let hosts = || Role::HOSTS.iter().map(|role| self.value(*role)).filter(|host| !host.is_empty());
-        let Some(first) = hosts().next() else {
-            return match self.value(Role::Target) {
-                "" => Err(format!("this row has no address: {RECOGNIZED}")),
-                _ => Ok((None, None)),
-            };
-        };
         let parts = |host: &'a str| {
             let (host, port) = split(without_connect(host));
             (Some(host), port)
         };
         let has_port = [Role::QueryPort, Role::Port].iter().any(|role| !self.value(*role).is_empty());
-        // Where nothing else names a port, whichever host has one does.
-        let named = hosts().map(parts).find(|(_, port)| port.is_some()).filter(|_| !has_port);
+        let hosts = || Role::HOSTS.iter().map(|role| self.value(*role)).filter(|host| !host.is_empty());
+        let Some(first) = hosts().next() else {
+            return match self.value(Role::Target) {
+                "" => Err(format!("this row has no address: {RECOGNIZED}")),
+                target if has_port => Ok(parts(target)),
+                _ => Ok((None, None)),
+            };
+        };
+        // Where nothing else names a port, whichever host has one does. A name without a dot may be a title.
+        let has_own = |(host, port): &(Option<&str>, Option<&str>)| {
+            let is_number = |port: &str| !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit());
+            port.is_some_and(is_number) && host.is_some_and(is_target)
+        };
+        let named = hosts().map(parts).find(has_own).filter(|_| !has_port);
         Ok(named.unwrap_or_else(|| parts(first)))
     }
 
@@ -257,7 +291,12 @@ pub(super) fn without_connect(text: &str) -> &str {
     };
     let Some(rest) = ["steam://connect/", "connect ", "+connect "].into_iter().find_map(strip) else { return text };
     let rest = rest.trim_start_matches([' ', '"']);
-    rest.split([' ', '/', ';', '?', '"']).next().unwrap_or_default()
+    let host = rest.split([' ', '/', ';', '?', '"']).next().unwrap_or_default();
+    // What follows may be a password, and must not be a port.
+    let behind = rest.get(host.len()..).unwrap_or_default().trim_start_matches([' ', '"']);
+    let may_be_port =
+        behind.starts_with(|c: char| c.is_ascii_digit()) || behind.starts_with("+port") || host.ends_with(',');
+    if may_be_port { text } else { host }
 }
 
 /// Other programs write whole numbers with a fraction where some are missing.

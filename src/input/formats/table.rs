@@ -64,7 +64,7 @@ impl Table {
         if !names.iter().all(is_name) {
             return None;
         }
-        let role = |(number, name): (usize, &String)| Role::of(name.as_bytes()).map(|role| (number, role));
+        let role = |(number, name): (usize, &String)| Role::of(name.as_bytes()).map(|role| (number, role.in_table()));
         let roles: Vec<_> = names.iter().enumerate().filter_map(role).collect();
         let names_host = roles.iter().any(|(_, role)| role.names_host());
         let names_port = names.len() > 1 && roles.iter().any(|(_, role)| role.names_port());

@@ -18,7 +18,7 @@ use super::scanners::{self, TakeOne};
 use super::{Context, Entry, Purpose};
 use crate::error::Error;
 use crate::input::lines::without_comment;
-use crate::target::TargetSpec;
+use crate::target::{Hosts, TargetSpec};
 
 /// Reads lines. Nothing is constructed for a line.
 #[derive(Debug)]
@@ -90,7 +90,13 @@ fn row<'t>(cells: &Cells, line: &str, target: &'t mut String) -> Option<&'t str>
     let port = port.strip_suffix(".0").unwrap_or(port);
     let may_have_more = cells.delimiter() != Delimiter::Blanks;
     let is_row = if may_have_more { port.is_empty() || is_ports(port) } else { cells.len() == 2 && is_ports(port) };
-    if !is_row || TargetSpec::parse_exclusion(host).ok()?.ports.is_some() {
+    let mut others = (2..cells.len()).map(|number| cell(cells, line, number)).filter(|cell| !cell.is_empty());
+    // Whatever stands behind an empty cell may be the port, and an address with a port is the server.
+    let is_unclear = others.clone().any(|cell| is_server(cell) || port.is_empty() && is_ports(cell));
+    // Among other cells, a word without a dot may be anything.
+    let may_be_title = !host.contains(['.', ':']) && (port.is_empty() || others.next().is_some());
+    let spec = TargetSpec::parse_exclusion(host).ok()?;
+    if !is_row || is_unclear || may_be_title || is_thousands(port) || spec.ports.is_some() {
         return None;
     }
     let (scheme, host) = match host.split_once("://") {
@@ -118,7 +124,10 @@ fn several(cells: &Cells, line: &str) -> Option<Vec<String>> {
             _ => return None,
         }
     }
-    Some(targets)
+    // Beside servers with ports, a name without one is likelier a map or a title.
+    let has_port = |target: &String| split(target).1.is_some();
+    let is_title = |target: &String| is_name(target) && !has_port(target);
+    (!(targets.iter().any(has_port) && targets.iter().any(is_title))).then_some(targets)
 }
 
 /// Whether these are two single addresses and no ports: the ends of a block, as some programs write them.
@@ -131,9 +140,27 @@ fn cell<'a>(cells: &'a Cells, line: &'a str, number: usize) -> &'a str {
     std::str::from_utf8(cells.cell(line.as_bytes(), number)).unwrap_or_default()
 }
 
-/// Whether a word among others is a target: a word without a dot and a colon may be anything.
-fn is_target(text: &str) -> bool {
-    text.contains(['.', ':']) && TargetSpec::parse_exclusion(text).is_ok()
+/// Whether a word among others is a target: a word without a dot and a colon may be anything, and so may a name without a
+/// dot before a colon.
+pub(super) fn is_target(text: &str) -> bool {
+    TargetSpec::parse_exclusion(text).is_ok_and(|spec| match spec.hosts {
+        Hosts::Name(name) => name.contains('.') && !name.contains('_'),
+        _ => true,
+    })
+}
+
+fn is_name(text: &str) -> bool {
+    TargetSpec::parse_exclusion(text).is_ok_and(|spec| matches!(spec.hosts, Hosts::Name(_)))
+}
+
+/// Whether this is an address with a port.
+fn is_server(text: &str) -> bool {
+    TargetSpec::parse_exclusion(text).is_ok_and(|spec| spec.ports.is_some() && !matches!(spec.hosts, Hosts::Name(_)))
+}
+
+/// Whether this is a number with a comma between its thousands, as spreadsheets write it.
+fn is_thousands(port: &str) -> bool {
+    port.split_once(',').is_some_and(|(first, rest)| first.len() < 3 && rest.len() == 3)
 }
 
 fn is_ports(text: &str) -> bool {

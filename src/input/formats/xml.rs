@@ -100,9 +100,11 @@ impl Hosts<'_> {
             }
             "server" => {
                 let (address, kind) = (attribute(element, "address"), attribute(element, "type"));
+                let port = attribute(element, "port");
                 let mut row = Row::default();
                 row.set(Role::Address, &address);
                 row.set(Role::Protocol, &kind);
+                row.set(Role::Port, &port);
                 self.say(&row, line, take)?;
             }
             _ => {}
