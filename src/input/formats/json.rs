@@ -18,7 +18,9 @@ use std::io::{self, BufRead};
 use super::columns::{RECOGNIZED, Role, Writer};
 use super::row::Row;
 use super::scanner::{Problem, Scanner, UNFINISHED};
-use super::text::{Text, is_target};
+use super::servers::is_target;
+use super::text::Text;
+use super::values::{Value, key, value};
 use super::words::Words;
 use super::{Context, Entry, Stop, Take};
 use crate::error::Error;
@@ -84,14 +86,6 @@ struct Record {
     all: Vec<(Value, Value)>,
     /// A container of records was in it.
     is_container: bool,
-}
-
-/// A value in `kept`.
-#[derive(Debug, Clone, Copy, Default)]
-struct Value {
-    start: u32,
-    end: u32,
-    is_text: bool,
 }
 
 /// A port in a list of them.
@@ -188,7 +182,7 @@ impl Json<'_, '_> {
         record.clear();
         let said = self.members(&mut record, depth)?;
         // A record may have others in it; what is only around them names no host.
-        let names_host = record.roles.iter().any(|(role, value)| role.names_host() && value.start < value.end);
+        let names_host = record.roles.iter().any(|(role, value)| role.names_host() && !value.is_empty());
         let finishes = !said || names_host;
         let said = finishes && self.finish(&record, line, is_record).map_err(Failure::Taker)? || said;
         self.spare.push(record);
@@ -317,7 +311,7 @@ impl Record {
     /// Keeps a value, if it is the first of its role, or there are conditions.
     fn keep(&mut self, role: Option<Role>, key: Value, value: Value, context: &Context<'_>) -> Result<(), Problem> {
         let role = role.map(|role| if role == Role::Ports { Role::Port } else { role });
-        let is_known = |role| self.roles.iter().any(|(other, value)| *other == role && value.start < value.end);
+        let is_known = |role| self.roles.iter().any(|(other, value)| *other == role && !value.is_empty());
         if let Some(role) = role.filter(|role| role.names_port() && is_known(*role)) {
             // Whether it is another one is seen later.
             if self.roles.len() < MOST_ROLES {
@@ -364,69 +358,6 @@ impl Record {
     }
 }
 
-impl Value {
-    /// What was appended to `kept` since it had `start` bytes, which are fewer than 2^32.
-    fn since(start: usize, kept: &[u8], is_text: bool) -> Self {
-        Self { start: start as u32, end: kept.len() as u32, is_text }
-    }
-
-    fn bytes(self, kept: &[u8]) -> &[u8] {
-        kept.get(self.start as usize..self.end as usize).unwrap_or_default()
-    }
-
-    /// What it says, without escapes; nothing for `null`.
-    fn text(self, kept: &[u8]) -> Result<Cow<'_, str>, String> {
-        let text =
-            std::str::from_utf8(self.bytes(kept)).map_err(|_| "a value of this object is not UTF-8 text".to_owned())?;
-        Ok(match (self.is_text, text) {
-            (false, "null") => Cow::Borrowed(""),
-            (true, text) if text.contains('\\') => {
-                let quoted = format!("\"{text}\"");
-                Cow::Owned(serde_json::from_str(&quoted).map_err(|error| format!("{quoted} is no JSON: {error}"))?)
-            }
-            (_, text) => Cow::Borrowed(text),
-        })
-    }
-}
-
-/// Takes a key and its colon, and appends it to `kept` with a line end; none at the end of an object.
-fn key(scanner: &mut Scanner<'_>, kept: &mut Vec<u8>) -> Result<Option<Value>, Problem> {
-    let start = kept.len();
-    // Bounded by the commas.
-    loop {
-        match scanner.next()? {
-            None => return Err(UNFINISHED.into()),
-            Some(b'}') => {
-                scanner.bump();
-                return Ok(None);
-            }
-            Some(b',') => scanner.bump(),
-            Some(b'"') => break scanner.string(Some(kept))?,
-            Some(b'{' | b'[' | b']' | b':') => return Err("a key is missing in this object".into()),
-            Some(_) => break scanner.word(Some(kept), true)?,
-        }
-    }
-    let key = Value::since(start, kept, true);
-    kept.push(b'\n');
-    if scanner.next()? != Some(b':') {
-        return Err("a colon is missing in this object".into());
-    }
-    scanner.bump();
-    Ok(Some(key))
-}
-
-/// Takes a text, a number or a word, and appends it to `kept`.
-fn value(scanner: &mut Scanner<'_>, kept: &mut Vec<u8>) -> Result<Value, Problem> {
-    let start = kept.len();
-    let is_text = scanner.next()? == Some(b'"');
-    if is_text {
-        scanner.string(Some(kept))?;
-    } else {
-        scanner.word(Some(kept), false)?;
-    }
-    Ok(Value::since(start, kept, is_text))
-}
-
 /// Takes a list of ports: numbers, or objects that say more.
 fn ports(scanner: &mut Scanner<'_>, record: &mut Record) -> Result<(), Problem> {
     if scanner.peek()? == Some(b'{') {
@@ -470,7 +401,7 @@ fn item(scanner: &mut Scanner<'_>, record: &mut Record) -> Result<(), Problem> {
         }
         name.clear();
     }
-    if item.port.start == item.port.end {
+    if item.port.is_empty() {
         return Err("an entry of this list of ports has no port".into());
     }
     record.add_port(item)

@@ -24,8 +24,10 @@ mod lists;
 mod row;
 mod scanner;
 mod scanners;
+mod servers;
 mod table;
 mod text;
+mod values;
 mod words;
 mod xml;
 

@@ -13,7 +13,7 @@
 use std::borrow::Cow;
 
 use super::columns::{RECOGNIZED, Role, Writer};
-use super::text::is_target;
+use super::servers::is_target;
 use super::words::{Word, Words};
 use super::{Context, Entry, Purpose};
 

@@ -15,10 +15,11 @@ use super::cells::{Cells, Delimiter, Whole};
 use super::columns::RECOGNIZED;
 use super::row::{put, split, without_connect};
 use super::scanners::{self, TakeOne};
+use super::servers::{is_name, is_server, is_target};
 use super::{Context, Entry, Purpose};
 use crate::error::Error;
 use crate::input::lines::without_comment;
-use crate::target::{Hosts, TargetSpec};
+use crate::target::TargetSpec;
 
 /// Reads lines. Nothing is constructed for a line.
 #[derive(Debug)]
@@ -138,24 +139,6 @@ fn may_be_block(targets: &[String]) -> bool {
 
 fn cell<'a>(cells: &'a Cells, line: &'a str, number: usize) -> &'a str {
     std::str::from_utf8(cells.cell(line.as_bytes(), number)).unwrap_or_default()
-}
-
-/// Whether a word among others is a target: a word without a dot and a colon may be anything, and so may a name without a
-/// dot before a colon.
-pub(super) fn is_target(text: &str) -> bool {
-    TargetSpec::parse_exclusion(text).is_ok_and(|spec| match spec.hosts {
-        Hosts::Name(name) => name.contains('.') && !name.contains('_'),
-        _ => true,
-    })
-}
-
-fn is_name(text: &str) -> bool {
-    TargetSpec::parse_exclusion(text).is_ok_and(|spec| matches!(spec.hosts, Hosts::Name(_)))
-}
-
-/// Whether this is an address with a port.
-fn is_server(text: &str) -> bool {
-    TargetSpec::parse_exclusion(text).is_ok_and(|spec| spec.ports.is_some() && !matches!(spec.hosts, Hosts::Name(_)))
 }
 
 /// Whether this is a number with a comma between its thousands, as spreadsheets write it.
