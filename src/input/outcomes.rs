@@ -44,8 +44,11 @@ impl Outcomes {
 }
 
 impl Answers for Outcomes {
-    fn take(&mut self, answered: Answered, queries: ledger::NameQueries) -> bool {
+    fn count(&mut self, queries: ledger::NameQueries) {
         self.counts.lock().unwrap_or_else(PoisonError::into_inner).queries = queries;
+    }
+
+    fn take(&mut self, answered: Answered) -> bool {
         Outcomes::take(self, answered)
     }
 }

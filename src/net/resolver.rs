@@ -27,8 +27,11 @@ mod stream;
 
 /// Takes what becomes of lookups, on the resolver's thread, which waits meanwhile.
 pub(crate) trait Answers: Send {
-    /// A lookup has ended; false if nobody wants to know any more. `queries` counts what was sent by then.
-    fn take(&mut self, answered: Answered, queries: NameQueries) -> bool;
+    /// Takes what was sent and received so far, after each change.
+    fn count(&mut self, queries: NameQueries);
+
+    /// A lookup has ended; false if nobody wants to know any more.
+    fn take(&mut self, answered: Answered) -> bool;
 }
 
 /// Has names looked up. When the last one of these is dropped, the thread ends after the lookups that it knows.
@@ -111,6 +114,7 @@ impl Running {
         let mut events = Events::with_capacity(EVENTS);
         let mut buffer = vec![0; LARGEST];
         let mut question = Vec::new();
+        let mut counted = NameQueries::default();
         loop {
             self.take_lookups();
             // What has come counts before what is overdue: whoever takes answers may have been slow.
@@ -119,10 +123,13 @@ impl Running {
             self.resolver.handle_timeout(Instant::now());
             self.streams.retain(|stream| self.resolver.wants(stream));
             self.send(poll.registry(), &mut question);
+            if std::mem::replace(&mut counted, self.resolver.queries()) != self.resolver.queries() {
+                answers.count(counted);
+            }
             let mut has_answered = false;
             while let Some(answered) = self.resolver.poll_answer() {
                 has_answered = true;
-                if !answers.take(answered, self.resolver.queries()) {
+                if !answers.take(answered) {
                     return;
                 }
             }

@@ -6,7 +6,7 @@ use std::process::{Child, Command, Stdio};
 use assert_cmd::cargo::cargo_bin;
 
 use crate::farm::Farm;
-use crate::support::{Folder, Run, Table, closed_port, pause, wait_for};
+use crate::support::{Folder, Listener, Run, Table, closed_port, pause, wait_for};
 
 #[test]
 fn an_interrupted_scan_keeps_whole_rows_and_accounts_for_the_rest() {
@@ -71,6 +71,24 @@ fn a_scan_that_is_stopped_while_a_list_comes_in_is_not_complete() {
     assert!(run.stderr.contains(" of them to list servers; "), "{run}");
     assert!(run.stderr.contains("stopped early: signal SIGINT"), "{run}");
     assert_eq!(folder.metadata("servers.csv.partial")["stop"], "signal SIGINT");
+}
+
+#[test]
+fn questions_to_name_servers_are_counted_before_any_name_has_an_answer() {
+    let folder = Folder::new();
+    let silent = Listener::new();
+    let resolver = silent.target();
+    let scan = Scan::start(&folder, &["never.example:9", "--resolver", &resolver, "--dns-timeout", "5m"]);
+    wait_for("a question", || silent.was_asked().then_some(()));
+    // A datagram may be there before it is counted.
+    pause();
+    scan.signal("INT");
+    let run = scan.wait();
+    assert_eq!(run.code, Some(3), "{run}");
+    assert!(
+        run.stderr.contains(" + 1 unfinished; 1 question to name servers (0 retries, 0 over TCP), 0 answers"),
+        "{run}"
+    );
 }
 
 #[test]
