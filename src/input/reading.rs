@@ -21,7 +21,7 @@ pub(super) struct Reading {
     /// For each game the plan that looks for the query port of its servers.
     of_games: Arc<HashMap<&'static str, u16>>,
     /// Every protocol: at the port that the target names, and each at its usual port.
-    auto: Plan,
+    auto: PlanNumbers,
     /// What is excluded, once that was read: nothing that looks for a port may look there.
     pub zones: Option<Zones>,
 }
@@ -34,12 +34,12 @@ enum Speech {
     /// Every protocol.
     Auto,
     /// The protocols of these games; the port that the target names is that for players.
-    Games(Vec<&'static Game>, Plan),
+    Games(Vec<&'static Game>, PlanNumbers),
 }
 
 /// Numbers of plans that may ask at several ports.
 #[derive(Debug, Clone, Copy)]
-struct Plan {
+struct PlanNumbers {
     /// For targets that name a port, which may be that for players.
     named: u16,
     /// For those that name none.
@@ -68,14 +68,14 @@ impl Reading {
     /// As `options` say, with plans among `plans`. A protocol that is tried among others has so many `rounds`.
     pub(super) fn new(options: &InputOptions, plans: &mut Plans, rounds: u8) -> Self {
         let at_port = plans.auto_at_its_port(rounds);
-        let auto = Plan { named: at_port, usual: plans.auto_at_usual_ports(rounds), exact: at_port };
+        let auto = PlanNumbers { named: at_port, usual: plans.auto_at_usual_ports(rounds), exact: at_port };
         let of_games = games::all().iter().map(|game| (game.key.as_str(), plans.of_games(&[game], rounds))).collect();
         let spoken = match &options.spoken {
             Spoken::Usual => Speech::Protocol(usual_protocol()),
             Spoken::Auto => Speech::Auto,
             Spoken::Protocol(protocol) => Speech::Protocol(*protocol),
             Spoken::Games(games) => {
-                let plan = Plan {
+                let plan = PlanNumbers {
                     named: plans.of_games(games, rounds),
                     usual: plans.of_games_at_usual_ports(games, rounds),
                     exact: plans.of_games_at_their_port(games, rounds),
@@ -150,7 +150,7 @@ impl Reading {
             Word::Game(game) => {
                 let of_protocol = protocol_of(game).map_or(0, Plans::of);
                 let at_port = self.of_games.get(game.key.as_str()).copied().unwrap_or(of_protocol);
-                let plan = Plan { named: at_port, usual: of_protocol, exact: of_protocol };
+                let plan = PlanNumbers { named: at_port, usual: of_protocol, exact: of_protocol };
                 Speech::Games(vec![game], plan)
             }
         })

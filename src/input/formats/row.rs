@@ -114,7 +114,7 @@ impl<'a> Row<'a> {
             return Ok(Some(Entry::PassedOver));
         }
         if let Some((one, other)) = self.other_port.filter(|_| asks) {
-            return Err(format!("this row names two ports, {one} and {other}: call the right one query_port"));
+            return Err(two_ports(one, other));
         }
         let (host, port) = self.host()?;
         text.clear();
@@ -250,9 +250,7 @@ impl<'a> Row<'a> {
         }
         let players = written(Role::GamePort);
         match (own, written(Role::Port)) {
-            (Some(one), Some(other)) if one != other => {
-                Err(format!("this row names two ports, {one} and {other}: call the right one query_port"))
-            }
+            (Some(one), Some(other)) if one != other => Err(two_ports(one, other)),
             (Some(port), _) | (None, Some(port)) => Ok(match players {
                 // Steam's `addr` is the address for queries, even if both ports are the same.
                 Some(players) if knows_game && (players != port || self.has_steam_address()) => Port::Query(port),
@@ -269,6 +267,11 @@ impl<'a> Row<'a> {
             },
         }
     }
+}
+
+/// Why a row is rejected that names two ports in the same way.
+fn two_ports(one: &str, other: &str) -> String {
+    format!("this row names two ports, {one} and {other}: call the right one query_port")
 }
 
 /// Divides `HOST:PORT`. Two colons and more make an IPv6 address, unless it is in brackets.
